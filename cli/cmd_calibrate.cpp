@@ -12,7 +12,7 @@
 #include "cli/texts.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/parse.hpp"
-#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -2,11 +2,10 @@
 
 #include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/draft_file.hpp"
 #include "cli/plugin_pages.hpp"
-#include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
-#include "cli/trace_out.hpp"
 #include "sim/base/log.hpp"
 
 namespace linkcast::cli {

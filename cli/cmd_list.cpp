@@ -1,12 +1,14 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "cli/command.hpp"
 #include "sim/forecast/algorithm.hpp"
 #include "sim/machine/collective.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/library.hpp"
-#include "sim/machine/open_trace.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
 #include "validate/claim.hpp"
@@ -18,37 +20,58 @@ struct Row {
   std::string name, summary, source, command{};
 };
 
-std::vector<Row> rows_of(const std::string& what, Context& context) {
-  std::vector<Row> rows;
-  const auto plugins = [&](const std::vector<PluginInfo>& list) {
-    for (const PluginInfo& info : list) rows.push_back({info.name, info.summary, info.source});
-  };
-  if (what == "platforms")
-    for (const std::string& id : context.catalogue().platforms()) {
-      const Platform& platform = context.machine(id)->platform();
-      rows.push_back({id, platform.wiring().title, platform.wiring().source});
-    }
-  if (what == "collectives") plugins(collectives().list());
-  if (what == "libraries") plugins(libraries().list());
-  if (what == "algorithms") plugins(algorithms().list());
-  if (what == "fabrics") plugins(fabric_generators().list());
-  if (what == "kinds")
-    for (const PluginInfo& info : query::query_kinds().list())
-      rows.push_back({info.name, info.summary, info.source, query::query_kinds().get(info.name).command()});
-  if (what == "claims")
-    for (const validate::Claim& claim : validate::load_claims(context.catalogue().data_dir() + "/validate/claims"))
-      rows.push_back({claim.id, claim.statement, claim.source});
-  if (what == "traces") {
-    for (const catalogue::ShippedTrace& trace : catalogue::shipped_traces(context.catalogue().data_dir())) {
-      const TraceReader reader(trace.path);
-      const TraceHeader& header = reader.header();
-      rows.push_back({trace.name, std::to_string(header.ranks) + " ranks: " + header.name, header.source});
-    }
-    for (const PluginInfo& info : trace_generators().list())
-      rows.push_back({info.name, "application: " + info.summary, info.source});
+using Rows = std::vector<Row>;
+
+template <auto registry>
+Rows plugins(Context& /*context*/) {
+  Rows rows;
+  for (const PluginInfo& info : registry().list()) rows.push_back({info.name, info.summary, info.source});
+  return rows;
+}
+
+Rows platforms(Context& context) {
+  Rows rows;
+  for (const std::string& id : context.catalogue().platforms()) {
+    const Platform& platform = context.machine(id)->platform();
+    rows.push_back({id, platform.wiring().title, platform.wiring().source});
   }
   return rows;
 }
+
+Rows traces(Context& context) {
+  Rows rows;
+  for (const catalogue::ShippedTrace& trace : catalogue::shipped_traces(context.catalogue().data_dir())) {
+    const TraceReader reader(trace.path);
+    const TraceHeader& header = reader.header();
+    rows.push_back({trace.name, fmt::format("{} ranks: {}", header.ranks, header.name), header.source});
+  }
+  for (const PluginInfo& info : trace_generators().list())
+    rows.push_back({info.name, "application: " + info.summary, info.source});
+  return rows;
+}
+
+Rows kinds(Context& /*context*/) {
+  Rows rows;
+  for (const PluginInfo& info : query::query_kinds().list())
+    rows.push_back({info.name, info.summary, info.source, query::query_kinds().get(info.name).command()});
+  return rows;
+}
+
+Rows claims(Context& context) {
+  Rows rows;
+  for (const validate::Claim& claim : validate::load_claims(context.catalogue().data_dir() + "/validate/claims"))
+    rows.push_back({claim.id, claim.statement, claim.source});
+  return rows;
+}
+
+const std::map<std::string, Rows (*)(Context&)> kLists = {{"platforms", platforms},
+                                                          {"collectives", plugins<collectives>},
+                                                          {"libraries", plugins<libraries>},
+                                                          {"algorithms", plugins<algorithms>},
+                                                          {"fabrics", plugins<fabric_generators>},
+                                                          {"traces", traces},
+                                                          {"kinds", kinds},
+                                                          {"claims", claims}};
 
 }  // namespace
 
@@ -64,7 +87,7 @@ void add_list(CLI::App& app, Context& context) {
   add_format(*command, context);
   command->footer("Example:\n  linkcast list platforms");
   command->callback([what, &context] {
-    const auto rows = rows_of(*what, context);
+    const Rows rows = kLists.at(*what)(context);
     Json list = Json::array();
     for (const Row& row : rows) {
       list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});

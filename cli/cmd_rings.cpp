@@ -3,7 +3,7 @@
 #include "cli/query_options.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/query_kind.hpp"
-#include "topologies/formats/nccl_graph.hpp"
+#include "topologies/formats/nccl_xml.hpp"
 
 namespace linkcast::cli {
 namespace {

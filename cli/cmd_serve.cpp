@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "cli/command.hpp"
-#include "cli/progress.hpp"
+#include "cli/console.hpp"
 #include "cli/serve/http_server.hpp"
 #include "cli/serve/service.hpp"
-#include "sim/base/estimate.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/log.hpp"
 
 namespace linkcast::cli {

@@ -6,11 +6,10 @@
 
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
-#include "cli/wrap.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/parse.hpp"
-#include "sim/base/sequence.hpp"
 #include "sim/base/text.hpp"
 #include "sim/forecast/algorithm.hpp"
 #include "sim/machine/gpu_names.hpp"
@@ -18,18 +17,13 @@
 #include "sim/records/parameters.hpp"
 #include "topologies/formats/drawing.hpp"
 #include "topologies/formats/infragraph.hpp"
-#include "topologies/formats/nccl_topo.hpp"
+#include "topologies/formats/nccl_xml.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 std::string number(const Parameter& p) {
-  const auto text = [&](double value) {
-    if (p.unit == "s") return to_text(Seconds{value});
-    if (p.unit == "B") return to_text(Bytes{value});
-    if (p.unit == "B/s") return to_text(BytesPerSecond{value});
-    return std::to_string(value);
-  };
+  const auto text = [&](double value) { return text_in(p.unit, value).value_or(std::to_string(value)); };
   return text(p.value) + (p.stderr_ > 0 ? " +- " + text(p.stderr_) : "");
 }
 

@@ -1,8 +1,8 @@
 // "linkcast trace": the trace of an application, written to a file.
 #include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/draft_file.hpp"
 #include "cli/plugin_pages.hpp"
-#include "cli/progress.hpp"
-#include "cli/trace_out.hpp"
 #include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {

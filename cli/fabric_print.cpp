@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "cli/wrap.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/parse.hpp"
 
 namespace linkcast::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/wrap.hpp"
+#include "cli/texts.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -6,13 +6,12 @@
 
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
+#include "cli/console.hpp"
 #include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
-#include "cli/parse_error.hpp"
-#include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/version.hpp"
-#include "sim/base/file_error.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/base/table.hpp"
 
 namespace {

@@ -1,15 +1,18 @@
 #include "cli/option_names.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "sim/base/text.hpp"
+#include "sim/query/query_kind.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 std::string option_of(std::string key) {
-  if (key == "size_B") return "--size";
-  if (key == "sizes_B") return "--sizes";
-  if (key == "flows") return "--flow";
-  if (key == "options") return "--option";
+  static const std::map<std::string, std::string> kOthers = {
+      {"size_B", "--size"}, {"sizes_B", "--sizes"}, {"flows", "--flow"}, {"options", "--option"}};
+  if (const auto other = kOthers.find(key); other != kOthers.end()) return other->second;
   std::replace(key.begin(), key.end(), '_', '-');
   return "--" + key;
 }
@@ -72,6 +75,78 @@ std::string naming_option(const std::string& text, const CLI::App& command) {
 const CLI::App& running_command(const CLI::App& app) {
   const auto given = app.get_subcommands();
   return given.empty() ? app : running_command(*given.front());
+}
+
+namespace {
+
+std::vector<std::string> option_names_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> subcommand_names_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(below->get_name());
+  return names;
+}
+
+/// "'what' is not allowed: one of a, b" of CLI11's "what: x not in {a,b}".
+std::string member_text(const std::string& text) {
+  const std::size_t value = text.find(": "), in = text.find(" not in {"), end = text.rfind('}');
+  if (value == std::string::npos || in == std::string::npos || end == std::string::npos || in < value) return text;
+  const std::string given = text.substr(value + 2, in - value - 2);
+  const std::size_t first = in + std::string(" not in {").size();
+  std::vector<std::string> known{""};
+  for (const char c : text.substr(first, end - first))
+    if (c == ',')
+      known.emplace_back();
+    else
+      known.back() += c;
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  return text.substr(0, value) + ": '" + given + "' is not allowed" + did_you_mean(given, known) + ": one of " + list;
+}
+
+}  // namespace
+
+std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = running_command(app);
+  const std::vector<std::string> left = command.remaining();
+  const auto option =
+      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with("--"); });
+  if (option != left.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    return "unknown option " + name + did_you_mean(name, option_names_of(command)) + " (see --help)";
+  }
+  const std::vector<std::string> below = subcommand_names_of(command);
+  if (!left.empty() && !below.empty() && !left.front().starts_with('-')) {
+    const std::string what = command.get_parent() == nullptr ? "subcommand" : "subcommand of " + command.get_name();
+    return "unknown " + what + " '" + left.front() + "'" + did_you_mean(left.front(), below) + " (see --help)";
+  }
+  std::string what = member_text(error.what());
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  return what + " (see --help)";
+}
+
+std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+std::string option_help(const query::Key& key) {
+  std::string text = key.help;
+  if (!key.listed.empty() && text.find("linkcast list") == std::string::npos)
+    text += ", see 'linkcast list " + key.listed + "'";
+  return key.unset.empty() ? text : text + " (default: " + key.unset + ")";
+}
+
+std::string option_of_key(const std::string& kind, const std::string& key) {
+  for (const query::KeyTable* table : {&query::query_kinds().get(kind).keys(), &query::common_keys()})
+    if (const query::Key* row = query::find_key(*table, key); row != nullptr && !row->cli.name.empty())
+      return long_name(row->cli.name);
+  std::string name = "--" + key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
 }
 
 }  // namespace linkcast::cli

@@ -1,7 +1,7 @@
 #include "cli/plugin_pages.hpp"
 
 #include "calibrate/import/importer.hpp"
-#include "cli/wrap.hpp"
+#include "cli/texts.hpp"
 #include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {

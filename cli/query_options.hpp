@@ -1,4 +1,5 @@
 #pragma once
+// Sizes as nccl-tests takes them: -b 8 -e 1G -f 2, or a list.
 // Options of a command made from the key table of a kind of query, and the query that they say.
 #include <CLI/CLI.hpp>
 #include <deque>
@@ -7,10 +8,30 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/size_range.hpp"
 #include "sim/query/key.hpp"
 
 namespace linkcast::cli {
+
+class SizeRange {
+ public:
+  /// Adds -b, -e, -f and -i, with nccl-tests' long names too. The object must live as long as the command.
+  void add_to(CLI::App& command);
+  [[nodiscard]] bool given() const;
+  /// From --minbytes to --maxbytes, each times --stepfactor or plus --stepbytes.
+  /// @throws InputError  no end, a step that gets nowhere, too many sizes
+  [[nodiscard]] std::vector<double> sizes() const;
+
+ private:
+  CLI::Option *first_ = nullptr, *last_ = nullptr, *factor_ = nullptr, *step_ = nullptr;
+  std::string first_text_, last_text_, step_text_;
+  double factor_value_ = 0;
+};
+
+/// "64M" or, as nccl-tests takes it, "64" in bytes. @throws InputError
+double nccl_size(const std::string& option, const std::string& text);
+
+/// "8,64K,1M" in bytes. @throws InputError
+std::vector<double> size_list(const std::string& option, const std::string& text);
 
 class QueryOptions {
  public:
@@ -56,10 +77,5 @@ class QueryOptions {
   const Slot* size_ = nullptr;  ///< of take_sizes()
   SizeRange range_;
 };
-
-/// Help of a row: what it is, which list names the values, what holds without it.
-std::string option_help(const query::Key& key);
-/// "--size" of "size_B" of a kind; "--KEY" with dashes where the tables have no option.
-std::string option_of_key(const std::string& kind, const std::string& key);
 
 }  // namespace linkcast::cli

@@ -12,8 +12,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -24,7 +24,7 @@ std::map<std::string, std::string>& kept_as() {
   return kept;
 }
 
-std::string name_of(const std::string& text) { return text == "-" ? "standard input" : text; }
+std::string input_name(const std::string& text) { return text == "-" ? "standard input" : text; }
 
 void write_whole(int file, const char* data, std::size_t size) {
   while (size > 0) {
@@ -57,7 +57,7 @@ std::string keep(int from, const std::string& name) {
 
 /// A pipe is read once, however many options name it.
 std::string kept_path(const std::string& text) {
-  const std::string name = name_of(text);
+  const std::string name = input_name(text);
   for (const auto& [path, as] : kept_as())
     if (as == name) return path;
   const int from = text == "-" ? STDIN_FILENO : ::open(text.c_str(), O_RDONLY | O_CLOEXEC);

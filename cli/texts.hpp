@@ -1,8 +1,11 @@
 #pragma once
 // Numbers of a result as people read them.
+// Text in 80 columns.
 #include <string>
+#include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/base/table.hpp"
 
 namespace linkcast::cli {
 
@@ -15,5 +18,14 @@ std::string fixed(double value, int digits);
 std::string percent(double share);
 /// "+12.3 %"
 std::string signed_percent(double share);
+
+/// A paragraph, with its last line's end.
+std::string wrapped_text(const std::string& text);
+
+/// Two columns: `right` begins at column `at`, on the next line where `left` reaches that far.
+std::string two_columns(const std::string& left, const std::string& right, std::size_t at);
+
+/// Each line of a text: a command line is continued behind a backslash, other text with its own indentation.
+std::string wrapped_lines(const std::string& text);
 
 }  // namespace linkcast::cli

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/engine/library_version.hpp"
-#include "sim/query/build_version.hpp"
+#include "sim/engine/solvers.hpp"
+#include "sim/query/provenance.hpp"
 
 namespace linkcast::cli {
 

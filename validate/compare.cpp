@@ -7,13 +7,13 @@
 #include <sstream>
 #include <tuple>
 
-#include "sim/base/estimate.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/host_pattern.hpp"
 #include "sim/records/measurement.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 #include "validate/measured_query.hpp"
 
 namespace linkcast::validate {

@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/in_order.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/query/query.hpp"
 #include "validate/measured_query.hpp"
 #include "validate/reduce.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 #include "validate/reduce.hpp"
 
 namespace linkcast::validate {

@@ -18,7 +18,6 @@
 
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
-#include "sim/base/foreign_json.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"

@@ -5,7 +5,7 @@
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/pickle.hpp"
-#include "sim/base/foreign_json.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/records/trace.hpp"

@@ -6,10 +6,9 @@
 
 #include "apps-traces/import/kineto_file.hpp"
 #include "apps-traces/import/recorded_trace.hpp"
-#include "sim/base/foreign_json.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::kineto {
 namespace {

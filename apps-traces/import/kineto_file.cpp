@@ -8,7 +8,6 @@
 
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_events.hpp"
-#include "sim/base/foreign_json.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/records/trace.hpp"
 

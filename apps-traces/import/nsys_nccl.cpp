@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/base/foreign_json.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/records/trace.hpp"
 

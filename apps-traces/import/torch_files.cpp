@@ -8,7 +8,6 @@
 
 #include "apps-traces/import/kineto_events.hpp"
 #include "apps-traces/import/lines.hpp"
-#include "sim/base/foreign_json.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/records/trace.hpp"

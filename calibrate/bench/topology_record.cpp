@@ -1,6 +1,6 @@
 // MachineFacts -> topology/1. Pure: no device is touched here.
 #include "calibrate/bench/machine_facts.hpp"
-#include "sim/records/discovered_topology.hpp"
+#include "sim/records/discovery.hpp"
 
 namespace linkcast::bench {
 

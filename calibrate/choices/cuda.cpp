@@ -15,6 +15,7 @@
 
 #include "calibrate/choices/machine.hpp"
 #include "calibrate/choices/shared.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::choices {
 namespace {
@@ -52,14 +53,7 @@ Memory& memory() {
   return all;
 }
 
-int multiprocessors(int sm) {
-  constexpr std::pair<int, int> kOf[] = {{100, 148}, {90, 132}, {80, 108}, {70, 80}};  // source: NVIDIA's data sheets
-  for (const auto& [from, count] : kOf)
-    if (sm >= from) return count;
-  return 56;  // source: P100's data sheet
-}
-
-/// Of what NCCL asks, the rest is 0. source of shared memory: CUDA C++ Programming Guide, compute capabilities
+/// Of what NCCL asks, the rest is 0.
 int attribute(int* value, int which, int gpu) {
   constexpr int kMaxThreads = 1, kSharedMemory = 8, kWarp = 10, kMultiprocessors = 16, kUnified = 41, kMajor = 75,
                 kMinor = 76, kCooperative = 95, kSharedOptIn = 97, kVirtualMemory = 102, kDirect = 116,
@@ -76,7 +70,7 @@ int attribute(int* value, int which, int gpu) {
       *value = 32;
       break;
     case kMultiprocessors:
-      *value = multiprocessors(sm);
+      *value = linkcast::gpu_generation(sm).multiprocessors;
       break;
     case kMajor:
       *value = sm / 10;
@@ -85,7 +79,7 @@ int attribute(int* value, int which, int gpu) {
       *value = sm % 10;
       break;
     case kSharedOptIn:
-      *value = sm >= 90 ? 232448 : sm >= 80 ? 166912 : sm >= 70 ? 98304 : 49152;
+      *value = linkcast::gpu_generation(sm).shared_memory_B;
       break;
     case kUnified:
     case kCooperative:

@@ -7,8 +7,8 @@
 #include <random>
 #include <tuple>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -12,7 +12,7 @@
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -10,7 +10,7 @@
 #include "sim/machine/platform.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/measurement.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::fit {
 

@@ -1,5 +1,5 @@
 #pragma once
-// What issuing work costs a host, from launch records: parameters launch.* of sim/records/parameter_rows.hpp.
+// What issuing work costs a host, from launch records: parameters launch.* of sim/records/parameters.hpp.
 #include <vector>
 
 #include "calibrate/fit/fit_context.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "sim/base/input_error.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/machine/lend.hpp"
+#include "sim/machine/inherit.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/parameters.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/progress.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::fit {
 

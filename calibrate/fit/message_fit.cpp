@@ -8,7 +8,7 @@
 #include <set>
 
 #include "sim/base/input_error.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -3,7 +3,6 @@
 #include "sim/records/discovery.hpp"
 
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/discovered_topology.hpp"
 
 namespace {
 

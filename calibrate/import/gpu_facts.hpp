@@ -7,7 +7,6 @@
 
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/gpu_model_names.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "sim/records/topology_writer.hpp"
 

@@ -1,6 +1,6 @@
 #include "calibrate/import/importer.hpp"
 
-#include "sim/base/estimate.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/machine/trace_source.hpp"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
-#include "sim/machine/reading_cost.hpp"
 #include "sim/machine/registry.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 /// Before an import: what it will take by the size of its files. Of what is no plain file nothing is known.

@@ -12,7 +12,6 @@
 #include "calibrate/import/text_file.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/library.hpp"
-#include "sim/machine/usual_library.hpp"
 #include "sim/records/launch_record.hpp"
 #include "sim/records/measurement.hpp"
 

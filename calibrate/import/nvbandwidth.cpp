@@ -14,7 +14,6 @@
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
-#include "sim/base/foreign_json.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"

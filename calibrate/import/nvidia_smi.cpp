@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "calibrate/import/topology_request.hpp"
-#include "sim/base/log_line.hpp"
 #include "sim/base/regex.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {

@@ -11,8 +11,8 @@
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/base/log_line.hpp"
 #include "sim/base/regex.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {

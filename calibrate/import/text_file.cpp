@@ -10,9 +10,9 @@
 #include <string>
 
 #include "sim/base/input_error.hpp"
-#include "sim/base/log_line.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast {
 namespace {

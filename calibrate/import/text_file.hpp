@@ -42,7 +42,7 @@ class TextFile {
   void expect_line_end() const;
   [[nodiscard]] bool starts_with(std::string_view prefix) const;
   void next() { ++at_; }
-  /// Takes off every line what terminals and launchers put around it (sim/base/log_line.hpp).
+  /// Takes off every line what terminals and launchers put around it (sim/base/text.hpp).
   void strip_launchers();
   void skip_blank();
   /// @throws InputError  if the file ends here: says what is missing

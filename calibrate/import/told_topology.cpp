@@ -8,7 +8,7 @@
 
 #include "calibrate/import/nccl_xml.hpp"
 #include "sim/base/file_hash.hpp"
-#include "sim/machine/cpu_identity.hpp"
+#include "sim/machine/structure.hpp"
 #include "sim/machine/topology_reader.hpp"
 #include "sim/records/cable_kinds.hpp"
 

@@ -14,7 +14,7 @@
 #include "calibrate/import/nvlink_wiring.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::topology_import {
 namespace {

@@ -51,7 +51,7 @@ struct Lesson {
   double sigma = 0;                  ///< of ln(modelled / measured)
 };
 
-/// Learns on the calibration what its forecasts of the samples ask for (sim/records/learned.hpp), and adds it: as
+/// Learns on the calibration what its forecasts of the samples ask for (sim/records/calibration.hpp), and adds it: as
 /// "fitted" what the data determine, as "believed" the rest, which is where the data leave it.
 Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topology, Calibration& calibration,
                          const std::vector<Sample>& samples);

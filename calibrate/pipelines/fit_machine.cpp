@@ -15,14 +15,13 @@
 #include "sim/base/file_hash.hpp"
 #include "sim/base/log.hpp"
 #include "sim/engine/problem.hpp"
-#include "sim/machine/fabric_generator.hpp"
-#include "sim/machine/fabric_routing.hpp"
+#include "sim/machine/fabric.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/machine/noise.hpp"
 #include "sim/machine/platform.hpp"
-#include "sim/machine/usual_library.hpp"
 #include "sim/plan/transfer.hpp"
-#include "sim/records/gpu_model_names.hpp"
-#include "sim/records/left_out.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::pipelines {
 namespace {
@@ -202,6 +201,8 @@ void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& machin
     if (!t.estimate.determined) out.fit.undetermined.push_back(t.name + ": collectives that it limits");
 }
 
+}  // namespace
+
 Json to_json(const FittedMachine& fitted) {
   Json out = Json::object();
   out["left_out_rows"] = Json::array();
@@ -220,6 +221,8 @@ Json to_json(const FittedMachine& fitted) {
   if (fitted.lesson) out["points"] = list_of(fitted.lesson->points);
   return out;
 }
+
+namespace {
 
 namespace fs = std::filesystem;
 

@@ -7,9 +7,9 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
-#include "sim/base/near_names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/trace_source.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::pipelines {
 namespace {

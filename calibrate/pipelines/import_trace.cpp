@@ -10,7 +10,6 @@
 #include "sim/base/parse.hpp"
 #include "sim/base/text.hpp"
 #include "sim/forecast/host_costs.hpp"
-#include "sim/machine/open_trace.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/replay/host_scale.hpp"
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/serve/gpu_labels.hpp"
 #include "cli/serve/node_states.hpp"
 #include "sim/base/object_reader.hpp"
 

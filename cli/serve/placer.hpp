@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/serve/gpu_labels.hpp"
 #include "cli/serve/node_states.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/place/slurm.hpp"

@@ -1,5 +1,8 @@
 #include "cli/serve/service.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -9,44 +12,112 @@
 #include <utility>
 
 #include "cli/serve/kubernetes.hpp"
-#include "sim/base/file_error.hpp"
-#include "sim/base/quick_json.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/log.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::serve {
+
+void Metrics::count(const std::string& route, int status, double taken_s) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++requests_[{route, status}];
+  Histogram& histogram = histograms_[route];
+  const auto bound = std::lower_bound(kBounds_s.begin(), kBounds_s.end(), taken_s);
+  ++histogram.counts[static_cast<std::size_t>(bound - kBounds_s.begin())];
+  histogram.sum_s += taken_s;
+}
+
+std::string Metrics::text() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::ostringstream out;
+  out << "# HELP linkcast_requests_total Requests by route and HTTP status.\n"
+         "# TYPE linkcast_requests_total counter\n";
+  for (const auto& [key, number] : requests_)
+    out << "linkcast_requests_total{route=\"" << key.first << "\",status=\"" << key.second << "\"} " << number << '\n';
+  out << "# HELP linkcast_request_seconds Time from a whole request to its reply.\n"
+         "# TYPE linkcast_request_seconds histogram\n";
+  for (const auto& [route, histogram] : histograms_) {
+    std::uint64_t so_far = 0;
+    for (std::size_t i = 0; i < kBounds_s.size(); ++i) {
+      so_far += histogram.counts[i];
+      out << "linkcast_request_seconds_bucket{route=\"" << route << "\",le=\"" << kBounds_s[i] << "\"} " << so_far
+          << '\n';
+    }
+    so_far += histogram.counts.back();
+    out << "linkcast_request_seconds_bucket{route=\"" << route << "\",le=\"+Inf\"} " << so_far << '\n'
+        << "linkcast_request_seconds_sum{route=\"" << route << "\"} " << histogram.sum_s << '\n'
+        << "linkcast_request_seconds_count{route=\"" << route << "\"} " << so_far << '\n';
+  }
+  return out.str();
+}
+
+RequestLog::RequestLog(const std::string& file) {
+  if (file.empty()) return;
+  constexpr mode_t kMode = 0640;  // source: open(2): for the owner and those who read logs
+  file_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
+  if (file_ < 0) throw InputError("log: " + file + ": cannot be written");
+}
+
+RequestLog::~RequestLog() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void RequestLog::add(const std::string& method, const std::string& route, int status, double taken_s, std::size_t in_B,
+                     std::size_t out_B) const {
+  if (file_ < 0) return;
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string line = write_quickly({{"at_s", now.count()},
+                                          {"method", method},
+                                          {"route", route},
+                                          {"status", status},
+                                          {"taken_s", taken_s},
+                                          {"in_B", in_B},
+                                          {"out_B", out_B}}) +
+                           "\n";
+  const ssize_t written = ::write(file_, line.data(), line.size());  // one call: lines of threads do not mix
+  static_cast<void>(written);
+}
+
+namespace {
+
+placement::SlurmNodes read_listed(const std::string& file) {
+  try {
+    return placement::read_slurm_nodes(read_json_file(file), file);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw InputError(file_error_text(error));
+  }
+}
+
+}  // namespace
+
+SlurmFile::SlurmFile(std::string file) : file_(std::move(file)) {
+  if (file_.empty()) nodes_ = std::make_shared<const placement::SlurmNodes>();
+  static_cast<void>(nodes());
+}
+
+std::shared_ptr<const placement::SlurmNodes> SlurmFile::nodes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (file_.empty()) return nodes_;
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file_, error);
+  const std::uintmax_t size_B = error ? 0 : std::filesystem::file_size(file_, error);
+  if (!error && nodes_ && written == written_ && size_B == size_B_) return nodes_;
+  nodes_.reset();  // what was true before the file broke is not true now
+  auto read = std::make_shared<const placement::SlurmNodes>(read_listed(file_));
+  for (const std::string& warning : read->warnings) log::Log("serve").warning("{}", warning);
+  written_ = written;
+  size_B_ = size_B;
+  nodes_ = std::move(read);
+  return nodes_;
+}
+
 namespace {
 
 constexpr std::size_t kMostNodes = 20000;  // ours: twice the nodes of the largest machine that we know
 constexpr std::size_t kMostName = 253;     // source: RFC 1123, length of a host name as Kubernetes limits it
 constexpr const char* kNodes = "/v1/nodes";
 
-struct Endpoint {
-  const char* path;
-  const char* method;
-};
-constexpr Endpoint kRoutes[] = {{"/healthz", "GET"},
-                                {"/readyz", "GET"},
-                                {"/metrics", "GET"},
-                                {"/v1/platforms", "GET"},
-                                {"/v1/nodes", "GET"},
-                                {"/v1/place", "POST"},
-                                {"/v1/query", "POST"},
-                                {"/v1/slurm/nodes", "GET"},
-                                {"/v1/slurm/place", "POST"},
-                                {"/v1/kubernetes/filter", "POST"},
-                                {"/v1/kubernetes/prioritize", "POST"}};
-
 bool names_node(const std::string& path) { return path.rfind(std::string(kNodes) + "/", 0) == 0; }
-
-/// As metrics name it: none that a client could make up.
-std::string route_of(const std::string& path) {
-  if (names_node(path)) return std::string(kNodes) + "/NAME";
-  for (const Endpoint& route : kRoutes)
-    if (path == route.path) return path;
-  return "other";
-}
-
-/// What a load balancer asks, who has no token.
-bool is_open(const std::string& route) { return route == "/healthz" || route == "/readyz"; }
 
 /// In a time that does not say how much of it was right.
 bool same(const std::string& sent, const std::string& wanted) {
@@ -128,19 +199,77 @@ void Service::warm_while_idle(const std::string& job) {
       });
 }
 
+/// A path that the service answers.
+struct Service::Endpoint {
+  const char* path;
+  const char* method;
+  HttpReply (*reply)(Service& service, const HttpRequest& request);
+  bool open = false;  ///< for load balancers, who have no token
+
+  /// @returns  nullptr: no such path
+  static const Endpoint* find(const std::string& path);
+};
+
+const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
+  static constexpr Endpoint kAll[] = {
+      {"/healthz", "GET",
+       [](Service&, const HttpRequest&) {
+         return HttpReply{200, "{\"status\":\"ok\"}\n"};
+       },
+       true},
+      {"/readyz", "GET", [](Service& service, const HttpRequest&) { return service.readiness(); }, true},
+      {"/metrics", "GET",
+       [](Service& service, const HttpRequest&) {
+         return HttpReply{200, service.metrics_text(), "text/plain; version=0.0.4"};
+       }},
+      {"/v1/platforms", "GET",
+       [](Service& service, const HttpRequest& request) {
+         return service.by_worker(request, [](Placer& placer) { return placer.platforms(); });
+       }},
+      {"/v1/nodes", "GET",
+       [](Service& service, const HttpRequest&) {
+         return HttpReply{200, text_of(*service.nodes_.all())};
+       }},
+      {"/v1/place", "POST",
+       [](Service& service, const HttpRequest& request) {
+         const Json query = parse_json(request.body, "body");
+         return service.by_worker(request, [query](Placer& placer) { return placer.place(query); });
+       }},
+      {"/v1/query", "POST",
+       [](Service& service, const HttpRequest& request) {
+         const Json query = parse_json(request.body, "body");
+         return service.by_worker(request, [query](Placer& placer) { return placer.query(query); });
+       }},
+      {"/v1/slurm/nodes", "GET", [](Service& service, const HttpRequest& request) { return service.slurm(request); }},
+      {"/v1/slurm/place", "POST", [](Service& service, const HttpRequest& request) { return service.slurm(request); }},
+      {"/v1/kubernetes/filter", "POST",
+       [](Service& service, const HttpRequest& request) { return service.kubernetes(request, true); }},
+      {"/v1/kubernetes/prioritize", "POST",
+       [](Service& service, const HttpRequest& request) { return service.kubernetes(request, false); }}};
+  const auto* const found =
+      std::find_if(std::begin(kAll), std::end(kAll), [&](const Endpoint& one) { return path == one.path; });
+  return found == std::end(kAll) ? nullptr : found;
+}
+
+/// As metrics name it: none that a client could make up.
+std::string Service::route_of(const std::string& path) {
+  if (names_node(path)) return std::string(kNodes) + "/NAME";
+  return Endpoint::find(path) != nullptr ? path : "other";
+}
+
 HttpReply Service::answer(HttpRequest request) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string route = route_of(request.path);
-  const HttpReply reply = caught(route, request);
+  const HttpReply reply = caught(request);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   metrics_.count(route, reply.status, taken.count());
   log_.add(request.method, route, reply.status, taken.count(), request.body.size(), reply.body.size());
   return reply;
 }
 
-HttpReply Service::caught(const std::string& route, HttpRequest& request) {
+HttpReply Service::caught(HttpRequest& request) {
   try {
-    return dispatch(route, request);
+    return dispatch(request);
   } catch (const InputError& error) {
     return error_reply(400, one_line(error.what()));
   } catch (const std::filesystem::filesystem_error& error) {
@@ -161,26 +290,17 @@ HttpReply Service::caught(const std::string& route, HttpRequest& request) {
   }
 }
 
-HttpReply Service::dispatch(const std::string& route, HttpRequest& request) {
-  if (!is_open(route) && !options_.token.empty() && !same(bearer_of(request.authorization), options_.token))
+HttpReply Service::dispatch(HttpRequest& request) {
+  const Endpoint* known = Endpoint::find(request.path);
+  const bool open = known != nullptr && known->open;
+  if (!open && !options_.token.empty() && !same(bearer_of(request.authorization), options_.token))
     return error_reply(401, "header Authorization: Bearer TOKEN is missing or wrong");
   if (request.read_body) request.body = request.read_body();
   if (names_node(request.path)) return node(request);
-  if (route == "other") return error_reply(404, "no such path; see docs/schedulers.md");
-  for (const Endpoint& known : kRoutes)
-    if (route == known.path && request.method != known.method && !(request.method == "HEAD" && *known.method == 'G'))
-      return error_reply(405, request.path + " takes " + known.method);
-  if (route == "/healthz") return {200, "{\"status\":\"ok\"}\n"};
-  if (route == "/readyz") return readiness();
-  if (route == "/metrics") return {200, metrics_text(), "text/plain; version=0.0.4"};
-  if (route == "/v1/nodes") return {200, text_of(*nodes_.all())};
-  if (route == "/v1/platforms") return by_worker(request, [](Placer& placer) { return placer.platforms(); });
-  if (route == "/v1/kubernetes/filter") return kubernetes(request, true);
-  if (route == "/v1/kubernetes/prioritize") return kubernetes(request, false);
-  if (route.rfind("/v1/slurm/", 0) == 0) return slurm(request);
-  const Json query = parse_json(request.body, "body");
-  if (route == "/v1/place") return by_worker(request, [query](Placer& placer) { return placer.place(query); });
-  return by_worker(request, [query](Placer& placer) { return placer.query(query); });
+  if (known == nullptr) return error_reply(404, "no such path; see docs/schedulers.md");
+  if (request.method != known->method && !(request.method == "HEAD" && *known->method == 'G'))
+    return error_reply(405, request.path + " takes " + known->method);
+  return known->reply(*this, request);
 }
 
 HttpReply Service::by_worker(const HttpRequest& request, std::function<Json(Placer&)> make) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/serve/placer.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::serve {
 

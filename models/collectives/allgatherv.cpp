@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "sim/machine/collective.hpp"
-#include "sim/machine/ring_arithmetic.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Every rank sends each other rank a part of its own size.
-#include "sim/machine/pair_collective.hpp"
+#include "sim/machine/collective.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Operations that a library makes of sends and receives, all in one group.
-#include "sim/machine/pair_collective.hpp"
+#include "sim/machine/collective.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "models/fabrics/switched_fabric.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast {
 namespace {

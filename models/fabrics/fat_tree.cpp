@@ -1,8 +1,127 @@
 // Fat tree of two or three levels, full or tapered.
+#include "models/fabrics/fat_tree.hpp"
+
 #include <fmt/format.h>
 
-#include "models/fabrics/fat_tree_fabric.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
+
+namespace linkcast::fabrics {
+
+std::int64_t TreeSize::cables() const {
+  const std::int64_t above_leaves = static_cast<std::int64_t>(all_leaves()) * tops * leaf_cables;
+  return above_leaves + static_cast<std::int64_t>(all_tops()) * cores * core_cables;
+}
+
+std::int64_t TreeSize::most_ways() const {
+  const std::int64_t leaf = static_cast<std::int64_t>(tops) * leaf_cables * leaf_cables;
+  return cores == 0 ? leaf : leaf * cores * core_cables * core_cables;
+}
+
+FatTreeFabric::FatTreeFabric(Placement placement, std::vector<FabricLinkClass> classes, TreeSize size)
+    : SwitchedFabric(placement, std::move(classes), size.switches(), static_cast<int>(size.cables())), size_(size) {}
+
+const std::vector<std::string>& FatTreeFabric::distances() const {
+  static const std::vector<std::string> two_levels = {"same switch", "other switch"};
+  static const std::vector<std::string> three_levels = {"same switch", "same pod", "other pod"};
+  return size_.cores == 0 ? two_levels : three_levels;
+}
+
+FabricLink FatTreeFabric::switch_cable(int cable) const {
+  const int above_leaf = size_.tops * size_.leaf_cables;
+  if (cable < size_.all_leaves() * above_leaf) {
+    const int leaf = cable / above_leaf, top = cable % above_leaf / size_.leaf_cables;
+    return {leaf, size_.all_leaves() + pod(leaf) * size_.tops + top, 1};
+  }
+  cable -= size_.all_leaves() * above_leaf;
+  const int above_top = size_.cores * size_.core_cables;
+  const int top = cable / above_top, core = cable % above_top / size_.core_cables;
+  const int first_core = size_.all_leaves() + size_.all_tops();
+  return {size_.all_leaves() + top, first_core + top % size_.tops * size_.cores + core, 2};
+}
+
+std::string FatTreeFabric::switch_name(int number) const {
+  const bool three = size_.cores > 0;
+  const auto in_pod = [&](int index, int each, const std::string& what) {
+    return fmt::format("pod{}/{}{}", index / each, what, index % each);
+  };
+  if (number < size_.all_leaves()) return three ? in_pod(number, size_.leaves, "leaf") : fmt::format("leaf{}", number);
+  number -= size_.all_leaves();
+  if (number < size_.all_tops())
+    return three ? in_pod(number, size_.tops, "aggregation") : fmt::format("spine{}", number);
+  return fmt::format("core{}", number - size_.all_tops());
+}
+
+int FatTreeFabric::ways(int from, int to) const {
+  if (pod(from) == pod(to)) return size_.tops * size_.leaf_cables * size_.leaf_cables;
+  return static_cast<int>(size_.most_ways());
+}
+
+void FatTreeFabric::way(int from, int to, int which, std::vector<int>& links) const {
+  const auto digit = [&which](int base) {
+    const int value = which % base;
+    which /= base;
+    return value;
+  };
+  const int top = digit(size_.tops);
+  const bool same_pod = pod(from) == pod(to);
+  const int core = same_pod ? 0 : digit(size_.cores);
+  const int up_cable = digit(size_.leaf_cables);
+  const int core_cable = same_pod ? 0 : digit(size_.core_cables);
+  // Relative to the first choice: ways of neighbouring numbers differ on both sides of the tree.
+  const int down_cable = (up_cable + digit(size_.leaf_cables)) % size_.leaf_cables;
+  links.push_back(up(from, top, up_cable));
+  if (!same_pod) {
+    const int core_down = (core_cable + digit(size_.core_cables)) % size_.core_cables;
+    links.push_back(core_up(pod(from), top, core, core_cable));
+    links.push_back(core_up(pod(to), top, core, core_down) ^ 1);
+  }
+  links.push_back(up(to, top, down_cable) ^ 1);
+}
+
+int FatTreeFabric::turned(int number) const {
+  if (number < size_.all_leaves()) return (number + size_.leaves) % size_.all_leaves();
+  const int top = number - size_.all_leaves();
+  return top < size_.all_tops() ? size_.all_leaves() + (top + size_.tops) % size_.all_tops() : number;
+}
+
+Turned FatTreeFabric::turned_cable(int cable) const {
+  const int of_pod = size_.leaves * size_.tops * size_.leaf_cables, leaf_cables = size_.pods * of_pod;
+  if (cable < leaf_cables) return {(cable + of_pod) % leaf_cables};
+  const int above_pod = size_.tops * size_.cores * size_.core_cables;
+  return {leaf_cables + (cable - leaf_cables + above_pod) % (size_.pods * above_pod)};
+}
+
+int FatTreeFabric::switch_distance(int from, int to) const { return pod(from) == pod(to) ? 1 : 2; }
+
+int FatTreeFabric::up(int leaf, int top, int parallel) const {
+  return link_of((leaf * size_.tops + top) * size_.leaf_cables + parallel, true);
+}
+
+int FatTreeFabric::core_up(int pod, int top, int core, int parallel) const {
+  const int above_leaves = size_.all_leaves() * size_.tops * size_.leaf_cables;
+  return link_of(above_leaves + ((pod * size_.tops + top) * size_.cores + core) * size_.core_cables + parallel, true);
+}
+
+int parallel_cables(ObjectReader& parameters, const std::string& key, int switches) {
+  const int cables = count_of(parameters, key);
+  if (cables % switches != 0)
+    parameters.fail(key, fmt::format("{} cables do not spread evenly over {} switches above", cables, switches));
+  return cables / switches;
+}
+
+void check_radix(const ObjectReader& parameters, int radix, std::int64_t down, std::int64_t up,
+                 const std::string& which) {
+  if (down + up > radix)
+    parameters.fail("radix", fmt::format("{} ports are too few for a switch of the level {}: {} down and {} up", radix,
+                                         which, down, up));
+}
+
+void check_tree(const ObjectReader& parameters, const TreeSize& size) {
+  checked_count(parameters, "nodes", 2 * size.cables(), "links");
+  checked_count(parameters, "radix", size.most_ways(), "ways of a pair");
+}
+
+}  // namespace linkcast::fabrics
 
 namespace linkcast {
 namespace {

@@ -1,8 +1,8 @@
 // Rail-optimised: NIC k of every node of a unit hangs at the unit's leaf of rail k; spines join all leaves.
 #include <fmt/format.h>
 
-#include "models/fabrics/fat_tree_fabric.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "models/fabrics/fat_tree.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast {
 namespace {

@@ -1,6 +1,6 @@
 // One switch that every NIC has a cable to.
 #include "models/fabrics/switched_fabric.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "models/fabrics/parameters.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "models/fabrics/switched_fabric.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast {
 namespace {

@@ -1,4 +1,7 @@
 // MPICH: algorithm by operation, ranks and bytes.
+#include <map>
+#include <string>
+
 #include "sim/machine/library.hpp"
 
 namespace linkcast {
@@ -20,6 +23,49 @@ int power_below(int n) {
   return power;
 }
 
+/// A call as the rules see it.
+struct MpichCall {
+  double size_B = 0, block_B = 0;  ///< of all ranks; of one
+  int ranks = 0;
+  double all_reduce_short_B = 0;
+  [[nodiscard]] bool few_elements() const { return size_B / kElement_B < power_below(ranks); }
+};
+using MpichRule = const char* (*)(const MpichCall& call);
+
+const char* mpich_all_gather(const MpichCall& call) {
+  if (power_of_two(call.ranks)) return call.size_B < kAllGatherLong_B ? "recursive_doubling" : "ring";
+  return call.size_B < kAllGatherShort_B ? "bruck" : "ring";
+}
+const char* mpich_alltoall(const MpichCall& call) {
+  if (call.block_B > kAlltoallMedium_B) return "pairwise";
+  return call.ranks >= kFewRanks && call.block_B <= kAlltoallShort_B ? "bruck" : "scattered";
+}
+const char* always_binomial(const MpichCall& /*call*/) { return "binomial"; }
+
+/// Algorithm by operation.
+const std::map<std::string, MpichRule> kMpichRules = {
+    {"sendrecv", [](const MpichCall&) { return "linear"; }},
+    {"gather", always_binomial},
+    {"scatter", always_binomial},
+    {"all_reduce",
+     [](const MpichCall& call) {
+       return call.size_B <= call.all_reduce_short_B || call.few_elements() ? "recursive_doubling" : "rabenseifner";
+     }},
+    {"reduce",
+     [](const MpichCall& call) {
+       return call.size_B <= kReduceShort_B || call.few_elements() ? "binomial" : "rabenseifner";
+     }},
+    {"reduce_scatter",
+     [](const MpichCall& call) { return call.size_B < kReduceScatterLong_B ? "recursive_halving" : "pairwise"; }},
+    {"broadcast",
+     [](const MpichCall& call) {
+       return call.ranks < kFewRanks || call.size_B <= kBroadcastShort_B ? "binomial" : "scatter_all_gather";
+     }},
+    {"all_gather", mpich_all_gather},
+    {"allgatherv", mpich_all_gather},
+    {"alltoallv", [](const MpichCall&) { return "scattered"; }},
+    {"alltoall", mpich_alltoall}};
+
 class Mpich final : public Library, public ScheduleLibrary {
  public:
   /// @param all_reduce_short_B  up to it recursive doubling
@@ -30,24 +76,9 @@ class Mpich final : public Library, public ScheduleLibrary {
   [[nodiscard]] bool public_choice() const override { return public_choice_; }
 
   [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
-    const std::string& op = request.operation;
-    const double size = request.size.si, block = size / request.ranks;
-    const bool few_elements = size / kElement_B < power_below(request.ranks);
-    if (op == "sendrecv") return "linear";
-    if (op == "gather" || op == "scatter") return "binomial";
-    if (op == "all_reduce") return size <= short_B_ || few_elements ? "recursive_doubling" : "rabenseifner";
-    if (op == "reduce") return size <= kReduceShort_B || few_elements ? "binomial" : "rabenseifner";
-    if (op == "reduce_scatter") return size < kReduceScatterLong_B ? "recursive_halving" : "pairwise";
-    if (op == "broadcast")
-      return request.ranks < kFewRanks || size <= kBroadcastShort_B ? "binomial" : "scatter_all_gather";
-    if (op == "all_gather" || op == "allgatherv") {
-      if (power_of_two(request.ranks)) return size < kAllGatherLong_B ? "recursive_doubling" : "ring";
-      return size < kAllGatherShort_B ? "bruck" : "ring";
-    }
-    if (op == "alltoallv") return "scattered";
-    if (op != "alltoall") throw InputError("op: MPI has no " + op);
-    if (block > kAlltoallMedium_B) return "pairwise";
-    return request.ranks >= kFewRanks && block <= kAlltoallShort_B ? "bruck" : "scattered";
+    const auto rule = kMpichRules.find(request.operation);
+    if (rule == kMpichRules.end()) throw InputError("op: MPI has no " + request.operation);
+    return rule->second({request.size.si, request.size.si / request.ranks, request.ranks, short_B_});
   }
 
   [[nodiscard]] Staging staging(const Collective& op) const override {

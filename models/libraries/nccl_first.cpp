@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/libraries/early_latencies.hpp"
 #include "models/libraries/early_library.hpp"
-#include "models/libraries/members.hpp"
+#include "models/libraries/generations.hpp"
 #include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_operation.hpp"
 

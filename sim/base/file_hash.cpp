@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "sim/base/input_error.hpp"
-#include "sim/base/whole_file.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 

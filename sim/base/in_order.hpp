@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::work {
 

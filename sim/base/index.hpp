@@ -1,7 +1,10 @@
 #pragma once
+// Counted places, and lists of whole numbers.
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace linkcast {
 
@@ -12,5 +15,12 @@ constexpr std::size_t at(Integer place) {
 }
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// 0, 1, ..., count - 1
+inline std::vector<int> first_numbers(int count) {
+  std::vector<int> numbers(at(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 }  // namespace linkcast

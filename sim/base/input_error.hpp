@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -16,5 +17,10 @@ struct InputError : std::runtime_error {
 struct InvariantError : std::logic_error {
   using std::logic_error::logic_error;
 };
+
+/// "PATH: File name too long": what the system says of a name that the user gave.
+inline std::string file_error_text(const std::filesystem::filesystem_error& error) {
+  return error.path1().string() + ": " + error.code().message();
+}
 
 }  // namespace linkcast

@@ -1,7 +1,10 @@
 #pragma once
 // Strict reading of JSON: every key is asked for, every unasked key is an error, every error names file and pointer.
+// Also JSON of other tools (which may have keys twice: syntax and depth alone are looked at), and quick reading and
+// writing.
 #include <cmath>
 #include <cstdint>
+#include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -102,5 +105,25 @@ std::optional<T> ObjectReader::optional(const std::string& key) {
   if (!find(key)) return std::nullopt;
   return required<T>(key);
 }
+
+/// Reads JSON in one pass, for speed. @returns  false if anything is wrong with the text, or unusual: whoever reads it
+/// strictly says what. json is then half read
+bool read_quickly(const std::string& text, Json& json);
+
+/// The same bytes as json.dump(-1, ' ', false, Json::error_handler_t::replace): one line, what is not UTF-8 as U+FFFD.
+std::string write_quickly(const Json& json);
+
+using Json = nlohmann::ordered_json;
+
+// Deeper values exhaust the stack where they are copied or written out. source: ours, records nest 6 deep
+inline constexpr int kDeepestJson = 100;
+
+/// For a parser's callback. @param depth  levels around the event. @throws InputError  beyond kDeepestJson levels
+void refuse_deep_json(int depth, Json::parse_event_t event, const std::string& name);
+
+/// @param name  of the file, for errors. @returns  discarded where it is not whole JSON
+/// @throws InputError  nested deeper than kDeepestJson levels
+Json parse_foreign_json(std::istream& stream, const std::string& name);
+Json parse_foreign_json(const std::string& text, const std::string& name);
 
 }  // namespace linkcast

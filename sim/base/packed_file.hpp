@@ -1,11 +1,31 @@
 #pragma once
-// Files that may be packed by gzip, read as if they were not.
+// Files as streams, as text and line by line; those packed by gzip as if they were not.
+#include <array>
+#include <cstddef>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
+
+/// All of a file that is read as a whole; a device or a pipe may have no end.
+/// @throws InputError  it is longer than any record, or cannot be read
+inline std::string read_whole(std::istream& in, const std::string& name) {
+  constexpr std::size_t kMost_B = 536870912;  // source: ours, 512 MiB: a hundred times the largest record that we know
+  std::string text;
+  std::array<char, 65536> part{};
+  // The buffer itself: streams swallow what it throws.
+  while (const std::streamsize read = in.rdbuf()->sgetn(part.data(), part.size())) {
+    text.append(part.data(), static_cast<std::size_t>(read));
+    if (text.size() > kMost_B) throw InputError(name + ": is longer than 512 MiB: no record is");
+  }
+  return text;
+}
 
 /// Reads what is in a file, unpacked where it begins as gzip data does, whatever its name. Reading on in data that are
 /// broken or end too early throws InputError with the file.
@@ -22,5 +42,22 @@ std::string file_bytes(const std::string& path);
 std::string file_text(const std::string& path);
 /// Whether a text of which this is the beginning is UTF-16 with a byte order mark.
 bool begins_utf16(std::string_view begin);
+
+/// Lines of a stream where they lie in a block of it, so that none is copied; and as many readable bytes behind each as
+/// simdjson wants there.
+class LineBlocks {
+ public:
+  /// @param stream  outlives it
+  explicit LineBlocks(std::istream& stream) : stream_(&stream) {}
+  /// Without its newline; valid until the next. nullopt after the last. @throws InputError  it has no end
+  std::optional<std::string_view> next();
+
+ private:
+  bool fill();
+
+  std::istream* stream_;
+  std::vector<char> block_{};
+  std::size_t begin_ = 0, end_ = 0;  ///< what was read and not yet handed out
+};
 
 }  // namespace linkcast

@@ -94,4 +94,31 @@ std::string to_text(BytesPerSecond bandwidth) {
   return scaled(bandwidth.si, units);
 }
 
+namespace {
+
+struct RecordUnit {
+  std::string_view name;
+  double (*parse)(std::string_view text);
+  std::string (*text)(double si);
+};
+constexpr RecordUnit kRecordUnits[] = {
+    {"s", [](std::string_view text) { return parse_seconds(text).si; }, [](double si) { return to_text(Seconds{si}); }},
+    {"B", [](std::string_view text) { return parse_bytes(text).si; }, [](double si) { return to_text(Bytes{si}); }},
+    {"B/s", [](std::string_view text) { return parse_bandwidth(text).si; },
+     [](double si) { return to_text(BytesPerSecond{si}); }}};
+
+}  // namespace
+
+std::optional<double> parse_in(std::string_view unit, std::string_view text) {
+  for (const RecordUnit& known : kRecordUnits)
+    if (known.name == unit) return known.parse(text);
+  return std::nullopt;
+}
+
+std::optional<std::string> text_in(std::string_view unit, double si) {
+  for (const RecordUnit& known : kRecordUnits)
+    if (known.name == unit) return known.text(si);
+  return std::nullopt;
+}
+
 }  // namespace linkcast

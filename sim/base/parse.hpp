@@ -1,5 +1,6 @@
 #pragma once
 // Text with a unit to a Quantity and back. One parser serves JSON files and the command line.
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,5 +26,10 @@ BytesPerSecond parse_bandwidth(std::string_view text);
 std::string to_text(Bytes size);
 std::string to_text(Seconds time);
 std::string to_text(BytesPerSecond bandwidth);
+
+/// Value in SI of a text in a unit that records name: s, B or B/s. @returns nullopt for another unit. @throws UnitError
+std::optional<double> parse_in(std::string_view unit, std::string_view text);
+/// to_text() of a value in s, B or B/s. @returns nullopt for another unit
+std::optional<std::string> text_in(std::string_view unit, double si);
 
 }  // namespace linkcast

@@ -42,4 +42,7 @@ using BytesPerSecond = Quantity<struct BytesPerSecondDim>;
 constexpr Seconds operator/(Bytes size, BytesPerSecond bandwidth) { return {size.si / bandwidth.si}; }
 constexpr BytesPerSecond operator/(Bytes size, Seconds time) { return {size.si / time.si}; }
 
+// Factors of units that other programs print in. source: SI
+inline constexpr double kGiga = 1e9, kMicro = 1e-6;
+
 }  // namespace linkcast

@@ -1,8 +1,11 @@
 #pragma once
-// Lists of words in messages, and in what users write.
+// Text: lists of words in messages, names that were typed nearly right, lines of logs without what launchers add.
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 
@@ -22,5 +25,19 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
 }
+
+/// The known names that are likely meant, at most three: the fewest letters to change, or all that begin so. Upper and
+/// lower case and - _ . count as alike.
+std::vector<std::string> near_names(const std::string& name, const std::vector<std::string>& known);
+
+/// " (did you mean 'all_reduce'?)", or nothing.
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& known);
+
+/// "unknown WHAT 'NAME' (did you mean 'other'?): one of a, b"
+InputError unknown_name(const std::string& what, const std::string& name, const std::vector<std::string>& known);
+
+/// Without terminal colours, a carriage return, and the prefixes of launchers: "[1,0]<stdout>:" of mpirun --tag-output,
+/// "0: " of srun -l, a time stamp, "host: " of pdsh in front of a table. Indentation stays.
+std::string plain_log_line(std::string_view line);
 
 }  // namespace linkcast

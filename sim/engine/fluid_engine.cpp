@@ -6,7 +6,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/event_source.hpp"
 

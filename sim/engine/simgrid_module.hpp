@@ -12,7 +12,9 @@ struct SimGridModule {
   /// SimGrid's main loop moves the time until nothing happens any more.
   /// @param next_s, advance  what to ask the source by
   void (*run)(EventSource& source, double (*next_s)(EventSource&), void (*advance)(EventSource&));
-  /// See simgrid_network.hpp.
+  /// Runs a Problem on SimGrid's own network model. Starts the engine of this process, so it works once a process.
+  /// @param problem  has passed check_problem; all weights are whole numbers
+  /// @throws InvariantError  some activities never finished: their dependencies form a cycle
   Solution (*solve)(const Problem& problem);
 };
 

@@ -1,10 +1,291 @@
 #include "sim/engine/solvers.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "sim/base/input_error.hpp"
+#include "sim/engine/check.hpp"
 #include "sim/engine/fluid_model.hpp"
-#include "sim/engine/native_solver.hpp"
+#include "sim/engine/problem.hpp"
+#include "sim/engine/simgrid_module.hpp"
+#include "sim/engine/simgrid_version.hpp"
+#include "sim/engine/worker_program.hpp"
 
 namespace linkcast {
+namespace {
+
+/// The "native" solver: SimGrid's own network model, the reference for correctness. SimGrid's engine
+/// is one a process and cannot be reset, so each run is a fresh process: this program is executed
+/// again as a worker that reads the Problem and writes the Solution.
+/// Solution::limited_by stays empty: SimGrid does not tell.
+/// @limits  tens of milliseconds a run; weights must be whole numbers
+class NativeSolver final : public Solver {
+ public:
+  /// @throws InputError  a weight is not a whole number
+  /// @throws InvariantError  the worker failed, or as in Solver::run
+  Solution run(const Problem& problem) override;
+};
+
+// The worker is this same program (of the Python module, the one beside it), executed anew under another name:
+// serve_if_worker() runs before main() and finds the Problem on its standard input. A plain fork would inherit the
+// engine that "fluid" has started, with its clock and its sealed platform; and only a new program gets a bigger stack.
+
+constexpr double kWholeWeight = 1e-9;  // source: ours, what adding shares of a way may lose
+constexpr char kWorkerName[] = "linkcast-native-worker";
+
+// SimGrid recurses once a link of a connected component.
+// source: measured with 3.32 and 4.1: 8 MiB are enough for 50000 links, so 4 GiB are for 25 million
+constexpr rlim_t kStack_B = rlim_t{4} << 30;
+
+// First byte of the worker's answer.
+constexpr char kSolved = 's';
+constexpr char kFailed = 'f';
+
+// ---- Problem and Solution as bytes; writer and reader are the same program ----
+
+class Writer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void put(const std::vector<T>& values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put(values.size());
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <class T>
+  void get(T& value) {
+    copy(&value, sizeof value);
+  }
+  template <class T>
+  void get(std::vector<T>& values) {
+    std::size_t count = 0;
+    get(count);
+    if (count > bytes_.size() / sizeof(T)) throw InvariantError("native worker: cut message");
+    values.resize(count);
+    copy(values.data(), count * sizeof(T));
+  }
+
+ private:
+  void copy(void* target, std::size_t count) {
+    if (count > bytes_.size()) throw InvariantError("native worker: cut message");
+    if (count > 0) std::memcpy(target, bytes_.data(), count);
+    bytes_.remove_prefix(count);
+  }
+  std::string_view bytes_;
+};
+
+std::string write_problem(const Problem& problem) {
+  Writer writer;
+  writer.put(problem.capacity_Bps);
+  writer.put(problem.queue_count);
+  writer.put(problem.activities.size());
+  for (const Activity& activity : problem.activities) {
+    writer.put(activity.delay_s);
+    writer.put(activity.work_B);
+    writer.put(activity.rate_cap_Bps);
+    writer.put(activity.uses);
+    writer.put(activity.after);
+    writer.put(activity.queues);
+  }
+  return writer.take();
+}
+
+Problem read_problem(std::string_view bytes) {
+  Reader reader(bytes);
+  Problem problem;
+  reader.get(problem.capacity_Bps);
+  reader.get(problem.queue_count);
+  std::size_t activities = 0;
+  reader.get(activities);
+  problem.activities.resize(activities);
+  for (Activity& activity : problem.activities) {
+    reader.get(activity.delay_s);
+    reader.get(activity.work_B);
+    reader.get(activity.rate_cap_Bps);
+    reader.get(activity.uses);
+    reader.get(activity.after);
+    reader.get(activity.queues);
+  }
+  return problem;
+}
+
+std::string write_solution(const Solution& solution) {
+  Writer writer;
+  writer.put(kSolved);
+  writer.put(solution.start_s);
+  writer.put(solution.finish_s);
+  writer.put(solution.carried_B);
+  writer.put(solution.makespan_s);
+  return writer.take();
+}
+
+Solution read_solution(std::string_view bytes) {
+  char status = 0;
+  Reader reader(bytes);
+  reader.get(status);
+  if (status != kSolved) throw InvariantError(std::string(bytes.substr(1)));
+  Solution solution;
+  reader.get(solution.start_s);
+  reader.get(solution.finish_s);
+  reader.get(solution.carried_B);
+  reader.get(solution.makespan_s);
+  return solution;
+}
+
+// ---- Files ----
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {
+    if (descriptor_ < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { close(); }
+  int descriptor() const { return descriptor_; }
+  void close() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+  }
+
+ private:
+  int descriptor_;
+};
+
+void write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+std::string read_all(int descriptor) {
+  std::string bytes;
+  std::vector<char> block(std::size_t{1} << 16);
+  for (;;) {
+    const ssize_t count = ::read(descriptor, block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
+    if (count == 0) return bytes;
+    bytes.append(block.data(), static_cast<std::size_t>(count));
+  }
+}
+
+// ---- The worker ----
+
+std::string answer(const std::string& question) {
+  try {
+    return write_solution(simgrid_module().solve(read_problem(question)));
+  } catch (const std::exception& error) {
+    return kFailed + std::string(error.what());
+  }
+}
+
+/// Runs before main() in every program that has this solver, and returns at once unless it was
+/// started by ask_worker(). What SimGrid prints goes to standard error.
+[[gnu::constructor]] void serve_if_worker() {
+  if (std::strcmp(program_invocation_name, kWorkerName) != 0) return;
+  const int reply = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  try {
+    write_all(reply, answer(read_all(STDIN_FILENO)));
+  } catch (const std::exception&) {
+    ::_exit(1);  // the asker is gone
+  }
+  ::_exit(0);  // no destructors: SimGrid's state dies with the process
+}
+
+// ---- The asker ----
+
+/// In the forked child: only calls that are safe after a fork.
+[[noreturn]] void become_worker(const char* program, int question, int reply) {
+  rlimit stack{};
+  ::getrlimit(RLIMIT_STACK, &stack);
+  stack.rlim_cur = std::max(stack.rlim_cur, std::min(stack.rlim_max, kStack_B));
+  ::setrlimit(RLIMIT_STACK, &stack);
+  ::dup2(question, STDIN_FILENO);
+  ::dup2(reply, STDOUT_FILENO);
+  char name[sizeof kWorkerName];
+  std::memcpy(name, kWorkerName, sizeof name);
+  char* arguments[] = {name, nullptr};
+  ::execv(program, arguments);
+  ::_exit(1);
+}
+
+std::string ask_worker(const std::string& bytes) {
+  File question(::memfd_create(kWorkerName, MFD_CLOEXEC));
+  write_all(question.descriptor(), bytes);
+  ::lseek(question.descriptor(), 0, SEEK_SET);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
+  File reply(ends[0]);
+  File their_end(ends[1]);
+  const std::string program = worker_program().string();
+  const pid_t worker = ::fork();
+  if (worker < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
+  if (worker == 0) become_worker(program.c_str(), question.descriptor(), their_end.descriptor());
+  their_end.close();
+  std::string answer = read_all(reply.descriptor());
+  int status = 0;
+  while (::waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || answer.empty()) {
+    throw InvariantError("native worker died, wait status " + std::to_string(status));
+  }
+  return answer;
+}
+
+void check_weights(const Problem& problem) {
+  for (const Activity& activity : problem.activities) {
+    for (const Use& use : activity.uses) {
+      if (std::abs(use.weight - std::round(use.weight)) < kWholeWeight && use.weight > kWholeWeight) continue;
+      throw InputError(
+          "solver: native knows only flows that cross a link a whole number of times with all their bytes, "
+          "and here one takes " +
+          std::to_string(use.weight) + " times its bytes of a link: take fluid");
+    }
+  }
+}
+
+Solution NativeSolver::run(const Problem& problem) {
+  check_problem(problem);
+  check_weights(problem);
+  Solution solution = read_solution(ask_worker(write_problem(problem)));
+  check_solution(problem, solution);
+  return solution;
+}
+
+}  // namespace
 
 std::vector<std::string> solver_names() { return {"fluid", "native"}; }
 
@@ -14,6 +295,11 @@ std::unique_ptr<Solver> make_solver(const std::string& name) {
   std::string known;
   for (const std::string& each : solver_names()) known += (known.empty() ? "" : ", ") + each;
   throw InputError("unknown solver '" + name + "'; known: " + known);
+}
+
+std::string simgrid_version() {
+  return std::to_string(SIMGRID_VERSION_MAJOR) + "." + std::to_string(SIMGRID_VERSION_MINOR) + "." +
+         std::to_string(SIMGRID_VERSION_PATCH);
 }
 
 }  // namespace linkcast

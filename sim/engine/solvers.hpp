@@ -16,4 +16,7 @@ std::vector<std::string> solver_names();
 /// @throws InputError  unknown name; lists the known ones
 std::unique_ptr<Solver> make_solver(const std::string& name);
 
+/// SimGrid's, as it was built with: "3.32.0"
+std::string simgrid_version();
+
 }  // namespace linkcast

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <utility>
 
-#include "sim/base/whole_file.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "sim/records/learned.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::collective {
 namespace {

@@ -11,7 +11,7 @@
 #include "sim/plan/cluster_message.hpp"
 #include "sim/plan/jobs_beside.hpp"
 #include "sim/plan/request.hpp"
-#include "sim/query/keys_of_others.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {

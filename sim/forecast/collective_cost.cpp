@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/index.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::collective {
 

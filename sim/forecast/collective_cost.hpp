@@ -8,8 +8,8 @@
 #include "sim/forecast/terms.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/platform.hpp"
-#include "sim/records/learned.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::collective {
 

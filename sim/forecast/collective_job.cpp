@@ -1,7 +1,6 @@
 #include "sim/forecast/collective_job.hpp"
 
 #include "sim/base/index.hpp"
-#include "sim/base/sequence.hpp"
 
 namespace linkcast::collective {
 

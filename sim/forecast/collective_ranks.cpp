@@ -1,6 +1,6 @@
 #include "sim/forecast/collective_ranks.hpp"
 
-#include "sim/base/sequence.hpp"
+#include "sim/base/index.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/plan/request.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::collective {
 namespace {

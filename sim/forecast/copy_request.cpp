@@ -7,7 +7,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/plan/request.hpp"
-#include "sim/query/keys_of_others.hpp"
+#include "sim/query/key.hpp"
 
 namespace linkcast::copy {
 namespace {

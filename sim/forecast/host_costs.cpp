@@ -5,8 +5,8 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/records/learned.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::launch {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "sim/forecast/alignment.hpp"
-#include "sim/records/learned.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::collective {
 namespace {

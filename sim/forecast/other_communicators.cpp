@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/base/sequence.hpp"
+#include "sim/base/index.hpp"
 #include "sim/forecast/call_sizes.hpp"
 #include "sim/plan/request.hpp"
 

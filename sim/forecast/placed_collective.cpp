@@ -6,8 +6,8 @@
 #include "sim/base/index.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
 #include "sim/machine/collective.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/machine/placed_fabric.hpp"
-#include "sim/machine/usual_library.hpp"
 
 namespace linkcast::collective {
 namespace {

@@ -8,7 +8,7 @@
 #include "sim/base/object_reader.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/plan.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::uncertainty {
 

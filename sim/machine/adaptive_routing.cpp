@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast {
 namespace {

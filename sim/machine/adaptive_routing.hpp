@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "sim/machine/fabric_routing.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast {
 

@@ -5,16 +5,15 @@
 
 #include "sim/base/file_hash.hpp"
 #include "sim/base/log.hpp"
-#include "sim/base/near_names.hpp"
 #include "sim/base/text.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/edited.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/gpu_names.hpp"
-#include "sim/machine/stranger.hpp"
+#include "sim/machine/inherit.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/machine/topology_reader.hpp"
-#include "sim/machine/usual_library.hpp"
-#include "sim/machine/variant.hpp"
-#include "sim/records/left_out.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
@@ -34,19 +33,18 @@ Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)), fil
 
 std::vector<std::string> Catalogue::platforms() const { return files_.platforms(); }
 
-bool Catalogue::has_platform(const std::string& id) const {
-  return machines_.count(id) > 0 || files_.shipped(id).has_value();
-}
+bool Catalogue::has_platform(const std::string& id) const { return machines_.count(id) > 0 || files_.is_shipped(id); }
 
 MachinePtr Catalogue::machine(const std::string& id) {
   if (const auto it = machines_.find(id); it != machines_.end()) return it->second;
   if (const auto own = files_.shipped(id)) return load(id, *own);
-  if (MachineFiles::is_file(id)) return load(id, id);
+  if (MachineFiles::is_file(id)) return load(id, MachineFiles::read(id));
   throw InputError(unknown_name("platform", id, platforms()).what() + std::string(", or the file of a machine"));
 }
 
-Platform Catalogue::variant_of(const std::string& path) {
-  const Variant variant = read_variant(path);
+Platform Catalogue::variant_of(const MachineFile& file) {
+  const std::string& path = file.path;
+  const Variant variant = read_variant(file.json, path);
   std::string base = variant.base;
   if (const fs::path beside = fs::path(path).parent_path() / base; fs::path(base).extension() == ".json")
     base = beside.string();
@@ -55,8 +53,8 @@ Platform Catalogue::variant_of(const std::string& path) {
   return variant_platform(variant, machine(base)->platform());
 }
 
-Platform Catalogue::unmeasured(const std::string& path) {
-  Topology topology = read_topology(path);
+Platform Catalogue::unmeasured(const MachineFile& file) {
+  Topology topology = read_topology(file.json, file.path);
   const std::string library = usual_library(topology);
   const bool named = !topology.inherits.empty();
   auto machines = named ? files_.inherited_by(topology) : files_.lenders();
@@ -70,17 +68,16 @@ Platform Catalogue::unmeasured(const std::string& path) {
     inherited.from.push_back({left_out.string(), sha256_of_file(left_out.string())});
   }
   for (SourceFile& file : inherited.from) file.path = fs::relative(file.path, data_dir_).generic_string();
-  for (const std::string& note : inherited.notes) log::Log("catalogue").debug("platform {}: {}", path, note);
+  for (const std::string& note : inherited.notes) log::Log("catalogue").debug("platform {}: {}", file.path, note);
   return {std::move(topology), std::move(inherited)};
 }
 
-MachinePtr Catalogue::load(const std::string& id, const std::string& path) {
-  const std::string schema = MachineFiles::schema_of(path);
-  log::Log("catalogue").debug("platform {}: {}, {}", id, path, schema);
+MachinePtr Catalogue::load(const std::string& id, const MachineFile& file) {
+  log::Log("catalogue").debug("platform {}: {}, {}", id, file.path, to_text(file.schema));
   const auto read = [&]() -> Platform {
-    if (schema == "variant/1") return variant_of(path);
-    if (schema == "topology/1") return unmeasured(path);
-    Calibration calibration = read_calibration(path);
+    if (file.schema == MachineSchema::kVariant) return variant_of(file);
+    if (file.schema == MachineSchema::kTopology) return unmeasured(file);
+    Calibration calibration = read_calibration(file.json, file.path);
     Topology topology = files_.read_topology_of(calibration);
     log::Log("catalogue").debug("platform {}: {}", id, topology.path);
     return {std::move(topology), std::move(calibration)};

@@ -55,10 +55,10 @@ class Catalogue {
     MachinePtr base, machine;
   };
 
-  MachinePtr load(const std::string& id, const std::string& path);
-  Platform variant_of(const std::string& path);
+  MachinePtr load(const std::string& id, const MachineFile& file);
+  Platform variant_of(const MachineFile& file);
   /// Of a topology alone: parameters from the machines that it names, else from the nearest machines.
-  Platform unmeasured(const std::string& path);
+  Platform unmeasured(const MachineFile& file);
   MachinePtr build_edited(const Machine& base, const std::vector<Edit>& edits);
   template <class Make>
   MachinePtr derived(const MachinePtr& base, const std::string& how, const Make& make);

@@ -8,7 +8,7 @@
 
 #include "sim/machine/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
@@ -130,11 +130,10 @@ void Cluster::find_ways() {
   const Topology& topology = node_->topology();
   for (int i = 0; i < nics(); ++i) {
     const int nic = nics_[static_cast<std::size_t>(i)];
-    const RoutingRule rule = nic_rule(topology, nic);
+    const RouteGraph graph(topology, node_->links(), nic_rule(topology, nic));
     for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu})
       for (const int device : devices_of(topology, kind))
-        if (auto way = shortest_route(topology, node_->links(), device, nic, rule))
-          ways_[{device, i}] = std::move(way->links);
+        if (auto route = RoutesFrom(graph, device).to(nic)) ways_[{device, i}] = std::move(route->links);
   }
 }
 

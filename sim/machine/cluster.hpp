@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/machine/fabric_routing.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/platform.hpp"
 
 namespace linkcast {

@@ -1,6 +1,6 @@
 #pragma once
-// A collective operation over a ring, how many bytes pass each hop in how many steps; or one made of messages between
-// pairs of ranks. Pure arithmetic.
+// A collective operation: over a ring or chain, how many bytes pass each hop in how many steps; or messages between
+// pairs of ranks, all in one group. Pure arithmetic. A collective of models/collectives is one shape with its numbers.
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,5 +74,67 @@ class Collective {
 };
 
 Registry<Collective>& collectives();
+
+/// Share of the buffer that crosses each hop of a ring when every block of size / ranks goes `passes` times almost
+/// around it (one hop less than the ring has): passes x (ranks - 1) / ranks. Also the factor busbw / algbw.
+/// @param passes  1: gather or scatter, 2: both
+/// @source  NVIDIA/nccl-tests doc/PERFORMANCE.md, AllReduce, AllGather, ReduceScatter
+constexpr double ring_share(int passes, int ranks) { return passes * (ranks - 1.0) / ranks; }
+
+/// Hops one after the other until the last block has arrived.
+constexpr int ring_steps(int passes, int ranks) { return passes * (ranks - 1); }
+
+/// Hops from the first to the last rank of a chain.
+constexpr int chain_steps(int ranks) { return ranks - 1; }
+
+/// Blocks of size / ranks go almost around a closed ring: once to be reduced, once to be gathered. Where they do one of
+/// both, the blocks of the ranks lie side by side in a buffer of the user's.
+class RingCollective final : public Collective {
+ public:
+  RingCollective(bool reduces, bool gathers) : traits_{reduces, gathers, false} {}
+  [[nodiscard]] Shape shape() const override { return Shape::kRing; }
+  [[nodiscard]] CollectiveTraits traits() const override { return traits_; }
+  [[nodiscard]] Bytes bytes_per_hop(Bytes size, int ranks) const override { return ring_share(passes(), ranks) * size; }
+  [[nodiscard]] int steps(int ranks) const override { return ring_steps(passes(), ranks); }
+  [[nodiscard]] Bytes block_distance(Bytes size, int ranks) const override {
+    return {passes() == 1 ? size.si / ranks : 0};
+  }
+  [[nodiscard]] double bus_factor(int ranks) const override { return ring_share(passes(), ranks); }
+
+ private:
+  [[nodiscard]] int passes() const { return (traits_.reduces ? 1 : 0) + (traits_.gathers ? 1 : 0); }
+
+  CollectiveTraits traits_;
+};
+
+/// The whole buffer goes along the ring without its closing hop, from the root, or to it, reduced on the way.
+class ChainCollective final : public Collective {
+ public:
+  explicit ChainCollective(bool reduces) : traits_{reduces, false, true} {}
+  [[nodiscard]] Shape shape() const override { return Shape::kChain; }
+  [[nodiscard]] CollectiveTraits traits() const override { return traits_; }
+  [[nodiscard]] Bytes bytes_per_hop(Bytes size, int /*ranks*/) const override { return size; }
+  [[nodiscard]] int steps(int ranks) const override { return chain_steps(ranks); }
+  [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
+
+ private:
+  CollectiveTraits traits_;
+};
+
+/// No ring: what the ring's arithmetic asks for is none. One of models/collectives says its messages.
+class PairCollective : public Collective {
+ public:
+  explicit PairCollective(CollectiveTraits traits, std::vector<double> parts_B = {})
+      : Collective(std::move(parts_B)), traits_(traits) {}
+  [[nodiscard]] Shape shape() const override { return Shape::kPairs; }
+  [[nodiscard]] CollectiveTraits traits() const override { return traits_; }
+  [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
+  [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
+  [[nodiscard]] bool own_part() const override { return true; }
+  [[nodiscard]] double bus_factor(int ranks) const override { return ring_share(1, ranks); }
+
+ private:
+  CollectiveTraits traits_;
+};
 
 }  // namespace linkcast

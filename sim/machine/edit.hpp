@@ -1,9 +1,13 @@
 #pragma once
 // What-if edits as text: one grammar for the command line and for the `edits` of a query. Meaning: docs/what-if.md.
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/input_error.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace linkcast {
@@ -35,5 +39,20 @@ std::vector<Edit> parse_edits(const std::vector<std::string>& texts);
 /// True if `kind` is what a pattern names: itself, or a prefix of it ("nvlink", "pcie"). Cables between CPUs
 /// (nvlink_cpu, ...) are named in full only.
 bool names_kind(const std::string& pattern, const std::string& kind);
+
+[[noreturn]] inline void refuse(const Edit& edit, const std::string& what) {
+  throw InputError("edit '" + edit.text + "': " + what);
+}
+
+/// What is known, for an error that stays readable.
+template <class List>
+std::string listed(const List& list) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& item : list)
+    if (shown++ < most) text += (text.empty() ? "" : ", ") + item;
+  return text + (list.size() > most ? fmt::format(", and {} more", list.size() - most) : "");
+}
 
 }  // namespace linkcast

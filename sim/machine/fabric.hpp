@@ -1,11 +1,17 @@
 #pragma once
-// The network between nodes: switches and cables that follow a rule, so that none of them is stored and every way is
-// computed when asked for. Structure and nominal rates only.
+// The network between nodes: switches and cables that follow a rule, so that none of them is stored and every route is
+// computed when asked for; which route the bytes take; generators that make a fabric of any size from a few published
+// parameters. Structure and nominal rates only.
 #include <cstddef>
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/base/object_reader.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/machine/registry.hpp"
+#include "sim/machine/topology.hpp"
 
 namespace linkcast {
 
@@ -65,5 +71,61 @@ class Fabric {
   /// Index into distances().
   [[nodiscard]] virtual int distance(int from, int to) const = 0;
 };
+
+enum class FabricRouting {
+  kMinimal,   ///< one minimal way, chosen by the number of the target, as tables of InfiniBand and d-mod-k do
+  kEcmp,      ///< one minimal way, chosen by a hash of both ends
+  kValiant,   ///< all detours share evenly; minimal where there are none
+  kAdaptive,  ///< all minimal ways share evenly, and what would wait there takes detours (adaptive_routing.hpp)
+};
+
+/// "minimal", "ecmp", "valiant", "adaptive". @throws InputError  lists the known ones
+FabricRouting parse_fabric_routing(const std::string& text);
+const std::vector<std::string>& fabric_routing_names();
+
+struct WeightedLink {
+  int link = 0;
+  double share = 1;  ///< of the bytes; a link may be listed several times
+};
+
+/// Appends the links of the way(s) between two different endpoints. Deterministic.
+/// @param most  ways: where there are more, so many at even distances, beginning by the number of the target
+void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
+                      int most = std::numeric_limits<int>::max());
+
+/// Sum of the latencies of a way's links.
+Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way);
+/// Of a minimal way.
+Seconds fabric_latency(const Fabric& fabric, int from, int to);
+
+class FabricGenerator {
+ public:
+  FabricGenerator() = default;
+  FabricGenerator(const FabricGenerator&) = delete;
+  FabricGenerator& operator=(const FabricGenerator&) = delete;
+  virtual ~FabricGenerator() = default;
+  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "sharp" and "nics" are read
+  /// already) and calls finish().
+  /// @param nics_per_node  at least 1
+  /// @throws InputError  a parameter is missing, unknown or impossible; says why, with the JSON pointer
+  [[nodiscard]] virtual std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const = 0;
+};
+
+Registry<FabricGenerator>& fabric_generators();
+
+/// The "fabric" object of a topology, built.
+struct BuiltFabric {
+  std::string generator;
+  std::string source;
+  std::string routing;    ///< one of fabric_routing_names()
+  std::vector<int> nics;  ///< devices of the topology; NIC k of a node is nics[k]
+  std::unique_ptr<Fabric> fabric;
+};
+
+/// Builds the fabric that a topology names.
+/// @throws InputError  it names none, its generator is unknown, its NICs are no `nic` devices, a parameter is wrong
+BuiltFabric build_fabric(const Topology& topology);
+/// The fabric alone.
+std::unique_ptr<Fabric> make_fabric(const Topology& topology);
 
 }  // namespace linkcast

@@ -6,8 +6,8 @@
 
 #include "sim/base/log.hpp"
 #include "sim/base/lru_map.hpp"
-#include "sim/machine/fabric_generator.hpp"
-#include "sim/machine/usual_library.hpp"
+#include "sim/machine/fabric.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast::catalogue {
 namespace {

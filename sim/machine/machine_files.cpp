@@ -1,6 +1,8 @@
 #include "sim/machine/machine_files.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "sim/base/text.hpp"
 
@@ -8,12 +10,21 @@ namespace linkcast::catalogue {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::array kSchemas = {"topology/1", "calibration/1", "variant/1"};  // in the order of MachineSchema
 constexpr const char* kMachines =
     "topology/1 (linkcast import), calibration/1 (linkcast calibrate fit, linkcast init) or variant/1";
+
+bool is_json(const fs::path& path) { return path.extension() == ".json"; }
 
 std::string text_of_schema(const Json& json) {
   const auto found = json.is_object() ? json.find("schema") : json.end();
   return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<MachineSchema> schema_of(const Json& json) {
+  const auto* const found = std::find(kSchemas.begin(), kSchemas.end(), text_of_schema(json));
+  if (found == kSchemas.end()) return std::nullopt;
+  return static_cast<MachineSchema>(found - kSchemas.begin());
 }
 
 /// A topology of this name in a folder, whatever its file is called.
@@ -23,37 +34,37 @@ std::optional<std::string> topology_in(const fs::path& folder, const std::string
   std::vector<fs::path> files;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.is_regular_file(ignored) && entry.path().extension() == ".json" && entry.file_size(ignored) <= most_B)
+    if (entry.is_regular_file(ignored) && is_json(entry.path()) && entry.file_size(ignored) <= most_B)
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) try {
       const Json json = read_json_file(file.string());
-      if (text_of_schema(json) == "topology/1" && json.value("name", Json()) == name) return file.string();
+      if (schema_of(json) == MachineSchema::kTopology && json.value("name", Json()) == name) return file.string();
     } catch (const InputError&) {  // somebody else's
     }
   return std::nullopt;
 }
 
 /// A shipped topology without a calibration is a machine if it says whose parameters it has.
-bool is_machine(const fs::path& topology) {
-  const Json json = read_json_file(topology.string());
-  const std::string schema = text_of_schema(json);
-  return schema == "variant/1" || (schema == "topology/1" && json.contains("inherits"));
+bool is_machine(const Json& json) {
+  const std::optional<MachineSchema> schema = schema_of(json);
+  return schema == MachineSchema::kVariant || (schema == MachineSchema::kTopology && json.contains("inherits"));
 }
 
 }  // namespace
 
+const char* to_text(MachineSchema schema) { return kSchemas[static_cast<std::size_t>(schema)]; }
+
 bool MachineFiles::is_file(const std::string& name) {
   std::error_code ignored;
-  return fs::path(name).extension() == ".json" || name.find('/') != std::string::npos ||
-         fs::is_regular_file(name, ignored);
+  return is_json(name) || name.find('/') != std::string::npos || fs::is_regular_file(name, ignored);
 }
 
-std::string MachineFiles::schema_of(const std::string& path) {
+MachineFile MachineFiles::read(const std::string& path) {
   if (fs::is_directory(path)) throw InputError(path + ": is a folder: name the file of the machine in it");
-  std::string schema = text_of_schema(read_json_file(path));
-  for (const char* machine : {"topology/1", "calibration/1", "variant/1"})
-    if (schema == machine) return schema;
+  Json json = read_json_file(path);
+  if (const auto schema = schema_of(json)) return {path, *schema, std::move(json)};
+  const std::string schema = text_of_schema(json);
   throw InputError(
       path, "/schema",
       (schema.empty() ? "is missing" : "'" + schema + "'") + std::string(": no machine, which is ") + kMachines);
@@ -63,7 +74,7 @@ std::vector<std::string> MachineFiles::calibrated() const {
   std::vector<std::string> ids;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "models" / "params", ignored))
-    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+    if (is_json(entry.path())) ids.push_back(entry.path().stem().string());
   std::sort(ids.begin(), ids.end());
   return ids;
 }
@@ -73,18 +84,27 @@ std::vector<std::string> MachineFiles::platforms() const {
   if (ids.empty()) return ids;
   for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".json" && !fs::exists(shipped_calibration(path.stem().string())) && is_machine(path))
+    if (is_json(path) && !fs::exists(shipped_calibration(path.stem().string())) &&
+        is_machine(read_json_file(path.string())))
       ids.push_back(path.stem().string());
   }
   std::sort(ids.begin(), ids.end());
   return ids;
 }
 
-std::optional<std::string> MachineFiles::shipped(const std::string& id) const {
-  if (id.empty() || id.find('/') != std::string::npos || fs::path(id).extension() == ".json") return std::nullopt;
-  if (std::string own = shipped_calibration(id); fs::exists(own)) return own;
-  if (std::string wiring = shipped_topology(id); fs::exists(wiring) && is_machine(wiring)) return wiring;
-  return std::nullopt;
+std::optional<MachineFile> MachineFiles::shipped(const std::string& id) const {
+  if (id.empty() || id.find('/') != std::string::npos || is_json(id)) return std::nullopt;
+  if (const std::string own = shipped_calibration(id); fs::exists(own)) return read(own);
+  const std::string wiring = shipped_topology(id);
+  if (!fs::exists(wiring)) return std::nullopt;
+  Json json = read_json_file(wiring);
+  if (!is_machine(json)) return std::nullopt;
+  return MachineFile{wiring, *schema_of(json), std::move(json)};
+}
+
+bool MachineFiles::is_shipped(const std::string& id) const {
+  const bool measured = !id.empty() && id.find('/') == std::string::npos && fs::exists(shipped_calibration(id));
+  return measured || shipped(id).has_value();
 }
 
 std::string MachineFiles::shipped_calibration(const std::string& id) const {
@@ -96,13 +116,13 @@ std::string MachineFiles::shipped_topology(const std::string& id) const {
 }
 
 std::string MachineFiles::topology(const std::string& id) const {
-  if (fs::path(id).extension() != ".json" && fs::exists(shipped_topology(id))) return shipped_topology(id);
+  if (!is_json(id) && fs::exists(shipped_topology(id))) return shipped_topology(id);
   if (is_file(id)) return id;
   throw InputError("topology: '" + id + "' is no file and no shipped machine: one of " + joined(platforms()));
 }
 
 std::string MachineFiles::calibration(const std::string& id) const {
-  if (fs::path(id).extension() != ".json" && fs::exists(shipped_calibration(id))) return shipped_calibration(id);
+  if (!is_json(id) && fs::exists(shipped_calibration(id))) return shipped_calibration(id);
   if (is_file(id)) return id;
   throw InputError("inherit: '" + id + "' is no file and no calibrated machine: one of " + joined(calibrated()));
 }
@@ -139,8 +159,9 @@ Topology MachineFiles::read_topology_of(const Calibration& calibration) const {
 }
 
 Topology MachineFiles::read_wiring(const std::string& id) const {
-  const std::string path = topology(id);
-  return schema_of(path) == "calibration/1" ? read_topology_of(read_calibration(path)) : read_topology(path);
+  const MachineFile file = read(topology(id));
+  return file.schema == MachineSchema::kCalibration ? read_topology_of(read_calibration(file.json, file.path))
+                                                    : read_topology(file.json, file.path);
 }
 
 bool MachineFiles::is_shipped(const Topology& topology) const {
@@ -161,9 +182,13 @@ MachineFiles::Machines MachineFiles::lenders() const { return read_machines(cali
 MachineFiles::Machines MachineFiles::read_machines(const std::vector<std::string>& ids) const {
   Machines found;
   for (const std::string& id : ids) {
-    Calibration calibration = read_calibration(shipped_calibration(id));
-    Topology topology = read_topology_of(calibration);
-    found.push_back({std::move(calibration), std::move(topology)});
+    auto known = measured_.find(id);
+    if (known == measured_.end()) {
+      Calibration calibration = read_calibration(shipped_calibration(id));
+      Topology topology = read_topology_of(calibration);
+      known = measured_.emplace(id, lending::Lender{std::move(calibration), std::move(topology)}).first;
+    }
+    found.push_back(known->second);
   }
   return found;
 }

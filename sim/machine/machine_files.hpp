@@ -1,15 +1,28 @@
 #pragma once
 // Where the files of machines are. What a file is, is said by its schema; its name and its folder decide nothing.
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/machine/lend.hpp"
+#include "sim/machine/inherit.hpp"
 #include "sim/machine/topology.hpp"
 #include "sim/records/calibration.hpp"
 
 namespace linkcast::catalogue {
+
+/// Schemas of files that are machines.
+enum class MachineSchema { kTopology, kCalibration, kVariant };
+/// "topology/1"
+const char* to_text(MachineSchema schema);
+
+/// The file of a machine, read once.
+struct MachineFile {
+  std::string path;
+  MachineSchema schema;
+  Json json;
+};
 
 class MachineFiles {
  public:
@@ -18,8 +31,8 @@ class MachineFiles {
 
   /// Whether a name can only be that of a file: it has a folder or ends in .json, or such a file is there.
   static bool is_file(const std::string& name);
-  /// "schema" of a file. @throws InputError  none that a machine has
-  static std::string schema_of(const std::string& path);
+  /// @throws InputError  a folder, broken JSON, or a schema that no machine has
+  static MachineFile read(const std::string& path);
 
   /// Ids of shipped machines with parameters of their own, sorted.
   [[nodiscard]] std::vector<std::string> calibrated() const;
@@ -27,8 +40,10 @@ class MachineFiles {
   [[nodiscard]] std::vector<std::string> platforms() const;
   /// The file that a shipped machine is read from: its calibration, else its variant or topology; nothing: none is
   /// called so.
-  [[nodiscard]] std::optional<std::string> shipped(const std::string& id) const;
-  /// Of a shipped one; whether it is there or not.
+  [[nodiscard]] std::optional<MachineFile> shipped(const std::string& id) const;
+  /// Whether shipped() finds one.
+  [[nodiscard]] bool is_shipped(const std::string& id) const;
+  /// Paths of a shipped machine's files, whether they are there or not.
   [[nodiscard]] std::string shipped_calibration(const std::string& id) const;
   [[nodiscard]] std::string shipped_topology(const std::string& id) const;
   /// Path of an id or of a file. @throws InputError  neither, with the known ids
@@ -45,12 +60,13 @@ class MachineFiles {
   [[nodiscard]] bool is_shipped(const Topology& topology) const;
   /// The machines that a topology inherits from. @throws InputError  it names one without parameters of its own
   [[nodiscard]] Machines inherited_by(const Topology& topology) const;
-  /// Every shipped machine that has parameters.
+  /// Every shipped machine that has parameters. Each is read once.
   [[nodiscard]] Machines lenders() const;
 
  private:
   [[nodiscard]] Machines read_machines(const std::vector<std::string>& ids) const;
   std::string data_dir_;
+  mutable std::map<std::string, lending::Lender> measured_;  ///< by id, as read_machines() has read them
 };
 
 }  // namespace linkcast::catalogue

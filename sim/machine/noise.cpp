@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {

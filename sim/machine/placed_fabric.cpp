@@ -6,7 +6,6 @@
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/sequence.hpp"
 
 namespace linkcast {
 namespace {

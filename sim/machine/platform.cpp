@@ -6,7 +6,7 @@
 
 #include "sim/machine/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
@@ -201,16 +201,16 @@ void Platform::build_host_routes() {
   from_host_.resize(count);
   socket_of_.assign(count, -1);
   towards_host_.assign(links_.size(), 0);
+  const RouteGraph graph(topology_, links_, host_rule());
   std::map<std::size_t, RoutesFrom> from_cpu;
   for (std::size_t cpu = 0; cpu < count; ++cpu)
-    if (topology_.devices[cpu].kind == DeviceKind::kCpu)
-      from_cpu.try_emplace(cpu, topology_, links_, static_cast<int>(cpu), host_rule());
+    if (topology_.devices[cpu].kind == DeviceKind::kCpu) from_cpu.try_emplace(cpu, graph, static_cast<int>(cpu));
   for (std::size_t d = 0; d < count; ++d) {
     const DeviceKind kind = topology_.devices[d].kind;
     if (kind != DeviceKind::kGpu && kind != DeviceKind::kNic) continue;
-    const RoutesFrom ways(topology_, links_, static_cast<int>(d), host_rule());
+    const RoutesFrom routes(graph, static_cast<int>(d));
     for (const auto& [cpu, down] : from_cpu) {
-      const auto up = ways.to(static_cast<int>(cpu));
+      const auto up = routes.to(static_cast<int>(cpu));
       if (!up || (socket_of_[d] >= 0 && up->links.size() >= to_host_[d].links.size())) continue;
       socket_of_[d] = static_cast<int>(cpu);
       to_host_[d] = *up;
@@ -223,25 +223,28 @@ void Platform::build_host_routes() {
 void Platform::build_socket_routes() {
   const auto count = static_cast<int>(topology_.devices.size());
   const auto is_cpu = [&](int d) { return topology_.devices[static_cast<std::size_t>(d)].kind == DeviceKind::kCpu; };
+  const RouteGraph graph(topology_, links_, socket_rule());
   for (int from = 0; from < count; ++from) {
     if (!is_cpu(from)) continue;
-    const RoutesFrom ways(topology_, links_, from, socket_rule());
+    const RoutesFrom routes(graph, from);
     for (int to = 0; to < count; ++to)
       if (is_cpu(to))
-        if (auto route = ways.to(to)) socket_routes_[{from, to}] = std::move(*route);
+        if (auto route = routes.to(to)) socket_routes_[{from, to}] = std::move(*route);
   }
 }
 
 void Platform::build_peer_routes() {
   const bool pcie = topology_.pcie_peer != PciePeer::kNone;
+  const RouteGraph accelerators(topology_, links_, accelerator_rule());
+  const RouteGraph forwarding(topology_, links_, forwarding_rule()), peers(topology_, links_, pcie_peer_rule());
   for (const int source : topology_.gpus()) {
-    const RoutesFrom direct(topology_, links_, source, accelerator_rule());
+    const RoutesFrom direct(accelerators, source);
     std::optional<RoutesFrom> forwarded, over_pcie;  // where something is not joined directly
     for (const int target : topology_.gpus()) {
       auto route = direct.to(target);
-      if (!route && !forwarded) forwarded.emplace(topology_, links_, source, forwarding_rule());
+      if (!route && !forwarded) forwarded.emplace(forwarding, source);
       if (!route) route = forwarded->to(target);
-      if (!route && pcie && !over_pcie) over_pcie.emplace(topology_, links_, source, pcie_peer_rule());
+      if (!route && pcie && !over_pcie) over_pcie.emplace(peers, source);
       if (!route && pcie) route = over_pcie->to(target);
       peer_routes_[{source, target}] = std::move(route);
     }

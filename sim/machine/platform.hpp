@@ -10,7 +10,6 @@
 #include "sim/machine/topology.hpp"
 #include "sim/machine/transport.hpp"
 #include "sim/records/calibration.hpp"
-#include "sim/records/learned.hpp"
 
 namespace linkcast {
 
@@ -57,7 +56,8 @@ class Platform {
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
   /// Parameters of libraries and of hosts as forecasts look them up.
   [[nodiscard]] LibraryParameters library_parameters() const { return LibraryParameters(calibration_, used_.get()); }
-  /// This platform with other parameters of libraries or hosts (sim/records/learned.hpp): its links stay as they are.
+  /// This platform with other parameters of libraries or hosts (sim/records/calibration.hpp): its links stay as they
+  /// are.
   [[nodiscard]] Platform with_library_parameters(const std::map<std::string, Parameter>& changed) const;
   /// This platform, whose forecasts record the library parameters that they use.
   [[nodiscard]] Platform recording(std::shared_ptr<ParametersUsed> used) const;

@@ -1,6 +1,6 @@
 // The registries live in function-local statics: ready before any plug-in registers itself, whatever the link order.
 #include "sim/machine/collective.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/topology_reader.hpp"
 #include "sim/machine/trace_source.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/near_names.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast {
 

@@ -1,63 +1,33 @@
 #include "sim/machine/routing.hpp"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/breadth_first_search.hpp>
-#include <boost/graph/filtered_graph.hpp>
 
+#include "sim/base/index.hpp"
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast {
-namespace {
-
-using LinkGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-                                        boost::property<boost::edge_index_t, int>>;
-
-struct EdgeAllowed {
-  const LinkGraph* graph = nullptr;
-  const std::vector<char>* allowed = nullptr;
-  bool operator()(const LinkGraph::edge_descriptor& edge) const {
-    return (*allowed)[static_cast<std::size_t>(boost::get(boost::edge_index, *graph, edge))] != 0;
-  }
-};
-
-/// Remembers the edge each vertex was found by.
-class Discovery : public boost::default_bfs_visitor {
- public:
-  Discovery(const LinkGraph& graph, std::vector<int>& found_by) : graph_(&graph), found_by_(&found_by) {}
-  template <class Edge, class G>
-  void tree_edge(const Edge& edge, const G& filtered) {
-    (*found_by_)[boost::target(edge, filtered)] = boost::get(boost::edge_index, *graph_, edge);
-  }
-
- private:
-  const LinkGraph* graph_;
-  std::vector<int>* found_by_;
-};
-
-/// Links that leave a device where a route may begin or pass; it may end anywhere.
-std::vector<char> allowed_links(const Topology& topology, const std::vector<Link>& links, int source,
-                                const RoutingRule& rule) {
-  std::vector<char> leaves, fits, allowed;
-  for (const Device& device : topology.devices) leaves.push_back(rule.transit(device));
-  leaves[static_cast<std::size_t>(source)] = 1;
-  for (const Cable& cable : topology.cables) fits.push_back(rule.allows(cable));
-  for (const Link& link : links)
-    allowed.push_back(fits[static_cast<std::size_t>(link.cable)] && leaves[static_cast<std::size_t>(link.from)]);
-  return allowed;
+RouteGraph::RouteGraph(const Topology& topology, const std::vector<Link>& links, const RoutingRule& rule)
+    : links_(&links), leaving_(topology.devices.size()) {
+  std::vector<char> allowed;
+  for (const Cable& cable : topology.cables) allowed.push_back(rule.allows(cable));
+  for (const Device& device : topology.devices) transit_.push_back(rule.transit(device));
+  for (std::size_t i = 0; i < links.size(); ++i)
+    if (allowed[at(links[i].cable)]) leaving_[at(links[i].from)].push_back(static_cast<int>(i));
 }
 
-}  // namespace
-
-RoutesFrom::RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule)
-    : links_(&links), source_(source), found_by_(topology.devices.size(), -1) {
-  LinkGraph graph(topology.devices.size());
-  for (std::size_t i = 0; i < links.size(); ++i)
-    boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to), static_cast<int>(i),
-                    graph);
-  const auto allowed = allowed_links(topology, links, source, rule);
-  const boost::filtered_graph<LinkGraph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
-  boost::breadth_first_search(filtered, static_cast<std::size_t>(source), boost::visitor(Discovery(graph, found_by_)));
+RoutesFrom::RoutesFrom(const RouteGraph& graph, int source)
+    : links_(graph.links_), source_(source), found_by_(graph.leaving_.size(), -1) {
+  std::vector<int> reached{source};
+  for (std::size_t next = 0; next < reached.size(); ++next) {
+    const int device = reached[next];
+    if (device != source && !graph.transit_[at(device)]) continue;
+    for (const int link : graph.leaving_[at(device)]) {
+      const int to = (*links_)[at(link)].to;
+      if (to == source || found_by_[at(to)] >= 0) continue;
+      found_by_[at(to)] = link;
+      reached.push_back(to);
+    }
+  }
 }
 
 std::optional<Route> RoutesFrom::to(int target) const {
@@ -69,11 +39,6 @@ std::optional<Route> RoutesFrom::to(int target) const {
   }
   std::reverse(route.links.begin(), route.links.end());
   return route;
-}
-
-std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
-                                    const RoutingRule& rule) {
-  return RoutesFrom(topology, links, source, rule).to(target);
 }
 
 RoutingRule accelerator_rule() {

@@ -13,11 +13,23 @@ struct RoutingRule {
   std::function<bool(const Device&)> transit;
 };
 
-/// Routes of fewest hops from one device to the others; ties go to the link listed first. The links outlive it.
-/// @source  breadth-first search of Boost.Graph
+/// Links that routes may take by one rule, by the device that they leave. Topology and links outlive it.
+class RouteGraph {
+ public:
+  RouteGraph(const Topology& topology, const std::vector<Link>& links, const RoutingRule& rule);
+
+ private:
+  friend class RoutesFrom;
+  const std::vector<Link>* links_;
+  std::vector<std::vector<int>> leaving_;  ///< per device, in the order of the links
+  std::vector<char> transit_{};            ///< per device: routes may pass
+};
+
+/// Routes of fewest hops from one device to the others, found breadth first; ties go to the link listed first. The
+/// links outlive it.
 class RoutesFrom {
  public:
-  RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule);
+  RoutesFrom(const RouteGraph& graph, int source);
 
   /// @returns nullopt if the target cannot be reached
   [[nodiscard]] std::optional<Route> to(int target) const;
@@ -27,10 +39,6 @@ class RoutesFrom {
   int source_;
   std::vector<int> found_by_;  ///< per device the link that reached it first, -1 for none
 };
-
-/// One of them alone.
-std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
-                                    const RoutingRule& rule);
 
 /// Peer access over NVLink-like cables, only switches in between.
 RoutingRule accelerator_rule();

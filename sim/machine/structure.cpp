@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <set>
 
+#include "sim/base/input_error.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::lending {
 namespace {
@@ -70,3 +72,47 @@ int generations_between(const Structure& a, const Structure& b) {
 }
 
 }  // namespace linkcast::lending
+
+namespace linkcast {
+namespace {
+
+/// Model number of family 6. @source  Intel's list of processor signatures; E5 and E7 by their suffix
+int intel_model(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  static const Regex scalable("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}");
+  if (has("Emerald")) return 207;
+  if (has("Sapphire")) return 143;
+  if (has("Westmere")) return 44;
+  if (has("E5-") || has("E7-")) return has("v4") ? 79 : has("v3") ? 63 : has("v2") ? 62 : 45;
+  const Match found = scalable.find(name);
+  if (!found) return 85;
+  const int generation = std::stoi(found[2]);
+  return generation <= 2 ? 85 : generation == 3 ? 106 : generation == 4 ? 143 : 207;
+}
+
+}  // namespace
+
+CpuIdentity cpu_identity(const Device& cpu) {
+  struct Maker {
+    const char *architecture, *vendor, *family;  ///< vendor and family: of x86 alone
+    int (*model)(const std::string& name);
+  };
+  static const std::map<std::string, Maker> kMakers = {
+      {"ibm", {"ppc64", nullptr, nullptr, nullptr}},
+      {"arm", {"arm64", nullptr, nullptr, nullptr}},
+      {"intel", {"x86_64", "GenuineIntel", "6", intel_model}},
+      {"amd", {"x86_64", "AuthenticAMD", "175", [](const std::string&) { return 1; }}}};
+  const auto found_maker = kMakers.find(cpu.vendor);
+  if (found_maker == kMakers.end())
+    throw InputError(cpu.id + ": NCCL's topology needs the CPU's vendor, which the topology does not say");
+  const Maker& maker = found_maker->second;
+  if (maker.vendor == nullptr) return {{"arch", maker.architecture}};
+  std::string family = maker.family, model = std::to_string(maker.model(cpu.model));
+  if (const Match found = Regex("family ([0-9]+) model ([0-9]+)").find(cpu.model)) {
+    family = found[1];
+    model = found[2];
+  }
+  return {{"arch", maker.architecture}, {"vendor", maker.vendor}, {"familyid", family}, {"modelid", model}};
+}
+
+}  // namespace linkcast

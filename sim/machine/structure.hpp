@@ -1,6 +1,9 @@
 #pragma once
-// What of a machine decides how alike another one is: its GPUs, what joins them, and how they reach their CPU.
+// Structure that decides how alike two machines are: GPUs, links between them, links to the CPU; and CPUs as NCCL tells
+// them apart.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/machine/topology.hpp"
 
@@ -27,3 +30,14 @@ Structure structure_of(const Topology& topology);
 int generations_between(const Structure& a, const Structure& b);
 
 }  // namespace linkcast::lending
+
+namespace linkcast {
+
+/// Attributes arch, vendor, familyid and modelid of a CPU in a topology file of NCCL, as far as they apply.
+using CpuIdentity = std::vector<std::pair<std::string, std::string>>;
+
+/// Of the vendor and the model's name; a name that an importer wrote holds the numbers themselves.
+/// @throws InputError  a CPU without a vendor
+CpuIdentity cpu_identity(const Device& cpu);
+
+}  // namespace linkcast

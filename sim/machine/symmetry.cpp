@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast {
 namespace {

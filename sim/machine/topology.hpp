@@ -1,16 +1,47 @@
 #pragma once
-// What is wired to what: structure and nominal rates with a source. Fitted numbers never appear here.
+// Wiring of a machine: devices, cables and nominal rates, each with a source; engines of NICs that say how they move
+// bytes. Fitted numbers never appear here.
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/machine/nic_engine.hpp"
 
 namespace linkcast {
+
+struct NicEngine {
+  Bytes read_request;        ///< data that one request to a GPU asks for
+  Seconds read_interval;     ///< between two requests
+  Bytes read_window;         ///< asked for ahead of the data; 0: one packet at a time, each started anew
+  Seconds head_latency;      ///< from a request to its first byte
+  Seconds transmit_start;    ///< card's own work before the first request of a message
+  BytesPerSecond gpu_read;   ///< that the GPU answers with
+  BytesPerSecond host_read;  ///< of host memory, by plain DMA
+  Bytes packet;              ///< on the wire; a message is received in whole ones
+  Seconds message_overhead;  ///< of the host for every message sent
+  Seconds staged_overhead;   ///< the same where it copies the message out of a GPU first, without the bytes
+  std::string source;
+
+  /// Rate at which GPU memory is read once the first byte is there. The window is asked for in two halves, the next one
+  /// when the first byte of the last one has come: a cycle of both takes no less than one latency and half the window.
+  [[nodiscard]] BytesPerSecond steady_read() const;
+  /// Bytes that the card must take in for a message.
+  [[nodiscard]] double whole_packets_B(double bytes) const;
+
+  /// Whatever the card does itself takes `factor` times as long; what the host does for a message does not.
+  void slow_down(double factor);
+
+  /// Every figure by its name in the topology file, SI.
+  [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const;
+  /// Sets a figure by its name in the topology file. @returns false if there is no such figure
+  bool set(const std::string& name, const std::string& text);
+};
+
+NicEngine read_nic_engine(ObjectReader r);
 
 enum class DeviceKind { kGpu, kCpu, kPcieSwitch, kNvswitch, kNic, kSwitch };
 const std::string& to_text(DeviceKind kind);
@@ -69,7 +100,7 @@ class Topology {
   std::vector<std::string> inherits;
   std::vector<Device> devices;
   std::vector<Cable> cables;
-  /// The network that joins many such nodes: a rule and its parameters (sim/machine/fabric_generator.hpp); null if
+  /// The network that joins many such nodes: a rule and its parameters (sim/machine/fabric.hpp); null if
   /// none.
   Json fabric;
   /// By class of links: the nominal rate that software reads, where edits scaled the one of `fabric`.
@@ -104,5 +135,7 @@ bool is_fabric_cable(const std::string& kind);
 Topology parse_topology(const Json& json, const std::string& path);
 /// The same of a file. @throws InputError
 Topology read_topology(const std::string& path);
+/// From the JSON of the file at `path`, whose bytes give the hash. @throws InputError
+Topology read_topology(const Json& json, const std::string& path);
 
 }  // namespace linkcast

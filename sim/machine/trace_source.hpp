@@ -1,13 +1,19 @@
 #pragma once
-// Where traces come from: foreign recordings and generators of applications. One file each; they register themselves.
+// Traces: foreign recordings and generators of applications, one file each, which register themselves; and opening one.
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/machine/reading_cost.hpp"
 #include "sim/machine/registry.hpp"
 #include "sim/records/trace.hpp"
 
 namespace linkcast {
+
+/// What an importer takes for a byte of its files, unpacked: CPU seconds, and memory.
+struct ReadingCost {
+  double byte_s, byte_B;
+};
 
 /// Takes a trace event by event: neither a recording nor a generated trace has to fit into memory.
 class TraceSink {
@@ -73,3 +79,28 @@ Registry<TraceImporter>& trace_importers();
 Registry<TraceGenerator>& trace_generators();
 
 }  // namespace linkcast
+
+namespace linkcast::catalogue {
+
+/// A trace that comes with linkcast.
+struct ShippedTrace {
+  std::string name;  ///< of the file, without .jsonl
+  std::string path;
+};
+
+/// Sorted by name. @param data_dir  of the catalogue
+std::vector<ShippedTrace> shipped_traces(const std::string& data_dir);
+
+/// The file, or the shipped one of that name. @throws InputError  neither
+std::string trace_path(const std::string& data_dir, const std::string& name);
+
+/// A trace by name: a file, one that is shipped, or that of an application, generated into memory.
+/// @param options  of the application, by key
+/// @throws InputError  none of these; options that the application does not take, or of what is no application
+std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
+                                        const std::map<std::string, std::string>& options);
+
+/// A trace that is in memory. @param name  stands for a file in errors
+std::unique_ptr<TraceReader> open_text(const std::string& text, const std::string& name);
+
+}  // namespace linkcast::catalogue

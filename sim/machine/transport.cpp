@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "sim/base/input_error.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {

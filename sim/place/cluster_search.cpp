@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/place/objective.hpp"
 
 namespace linkcast::placement {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/limits.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/stop.hpp"
 
 namespace linkcast::placement {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/sequence.hpp"
 #include "sim/place/fabric_groups.hpp"
 
 namespace linkcast::scheduling {

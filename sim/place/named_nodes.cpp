@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "sim/base/sequence.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::placement {
 namespace {

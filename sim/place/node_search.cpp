@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/base/estimate.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::placement {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/machine/library.hpp"
-#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/place/placement_memory.hpp"
 #include "sim/replay/replay_run.hpp"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/base/sequence.hpp"
+#include "sim/base/index.hpp"
 #include "sim/machine/collective.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/place/cluster_search.hpp"

@@ -13,7 +13,7 @@
 #include "sim/machine/collective.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/plan/request.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/replay/replay_request.hpp"
 
 namespace linkcast::placement {

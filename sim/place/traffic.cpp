@@ -4,7 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/forecast/collective_forecast.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/machine/adaptive_routing.hpp"
 #include "sim/plan/host_memory.hpp"
 #include "sim/plan/wire_bound.hpp"

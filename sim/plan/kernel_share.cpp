@@ -4,7 +4,7 @@
 #include "sim/base/index.hpp"
 #include "sim/plan/transfer.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::activities {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sim/plan/inside_path.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::activities {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/machine/placed_fabric.hpp"
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 
 namespace linkcast::congestion {
 namespace {

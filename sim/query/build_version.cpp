@@ -1,4 +1,4 @@
-#include "sim/query/build_version.hpp"
+#include "sim/query/provenance.hpp"
 
 namespace linkcast::query {
 

@@ -1,9 +1,7 @@
 #include "sim/query/fabric_view.hpp"
 
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/machine/fabric_facts.hpp"
-#include "sim/machine/fabric_ports.hpp"
-#include "sim/machine/node_peaks.hpp"
 
 namespace linkcast::query {
 namespace {

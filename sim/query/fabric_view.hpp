@@ -1,5 +1,5 @@
 #pragma once
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast::query {
 

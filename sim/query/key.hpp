@@ -1,7 +1,8 @@
 #pragma once
-// One row of a key table: what a key of a query, or of its answer, is. Options of the command line, its help, the
-// JSON Schema and docs/reference.md are made from these rows.
+// One row of a key table: a key of a query, or of its answer. Options of the command line, its help, the JSON Schema
+// and docs/reference.md are made from these rows. Texts of the command line as values of keys.
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,5 +89,32 @@ KeyTable joined(std::vector<KeyTable> tables);
 bool may_name_file(const Key& key);
 /// "s", "B", "B/s", or nothing: by the end of the name.
 std::string unit_of(const Key& key);
+
+/// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
+std::vector<int> numbers_of(const std::string& text, const std::string& option);
+/// "a:b" is a and b; the colons of PCI bus ids part nothing.
+std::vector<std::string> at_colons(const std::string& text);
+/// "64MiB" in bytes; as nccl-tests, "64M" too, K, M, G and T being powers of 1024. @throws InputError
+double parse_size(const std::string& option, const std::string& text);
+
+/// The names of GPUs in a list (sim/machine/gpu_names.hpp): numbers, but UUIDs and bus ids as they are.
+Json gpus_of(const std::string& text, const std::string& option);
+/// A size as a key table takes it.
+Json size_of(const std::string& text, const std::string& option);
+/// "1MiB,0" as a list, "0,1MiB;2MiB,0" as a list of rows.
+Json sizes_of(const std::string& text, const std::string& option);
+/// {size_B} of "1MiB", {sizes_B} of what sizes_of() reads: the SIZE of OP:SIZE.
+Json size_keys_of(const std::string& text, const std::string& option);
+/// {"KEY": "VALUE"} of "KEY=VALUE".
+Json option_of(const std::string& text, const std::string& option);
+/// A seed: 0 to 2^63 - 1.
+Json seed_of(const std::string& text, const std::string& option);
+
+/// Keys that the kind of query has, and that this question does not take.
+/// @param why  whose they are, after the key. @throws InputError  one of them is there
+inline void refuse_keys(const ObjectReader& r, std::initializer_list<const char*> keys, const std::string& why) {
+  for (const char* key : keys)
+    if (r.has(key)) r.fail(key, why);
+}
 
 }  // namespace linkcast::query

@@ -1,7 +1,5 @@
 #include "sim/query/provenance.hpp"
 
-#include "sim/query/build_version.hpp"
-
 namespace linkcast::query {
 namespace {
 

@@ -1,11 +1,16 @@
 #pragma once
-// What every result says of where it comes from.
+// Where every result comes from: the machine, the question, and what was built.
 #include <string>
 
 #include "sim/base/object_reader.hpp"
 #include "sim/machine/catalogue.hpp"
 
 namespace linkcast::query {
+
+/// "0.1.0"
+[[nodiscard]] const char* build_version();
+/// The commit, abbreviated as git does; empty: not built from a checkout.
+[[nodiscard]] const char* build_commit();
 
 /// Adds inputs {query, solver?, topology_sha256, calibration_sha256, edits?} and versions {linkcast, git}; what edits
 /// assumed goes to the warnings.

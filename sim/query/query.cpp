@@ -2,15 +2,44 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "sim/base/log.hpp"
 #include "sim/query/gpu_values.hpp"
-#include "sim/query/old_spellings.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
 
 namespace linkcast::query {
 namespace {
+
+// Values of keys that an earlier version spelled otherwise: understood for one version more (docs/stability.md).
+
+struct OldSpelling {
+  const char* key;
+  const char* old;
+  const char* now;
+};
+
+/// A row stays for one version after the one that changed the spelling.
+constexpr OldSpelling kOld[] = {{"engine", "dma", "copy_engine"}};  // 0.2
+
+/// Writes old values in the new spelling, where the table allows the new one.
+/// @returns  a warning for each, which names the new spelling
+std::vector<std::string> respell(const KeyTable& table, Json& query) {
+  std::vector<std::string> warnings;
+  for (const auto& [name, old, now] : kOld) {
+    const auto value = query.find(name);
+    if (value == query.end() || *value != old) continue;
+    const Key* key = find_key(table, name);
+    if (key == nullptr || std::find(key->choices.begin(), key->choices.end(), now) == key->choices.end()) continue;
+    *value = now;
+    warnings.push_back(std::string(name) + ": '" + old + "' is called '" + now +
+                       "' now; the old name goes on working in this version only");
+  }
+  return warnings;
+}
 
 constexpr std::size_t kMembers = 32;  // source: ours, most answers have fewer keys
 

@@ -1,12 +1,36 @@
 #pragma once
-// Kinds of queries: one file each in sim/<room>/query, which registers itself.
+// Kinds of queries: one file each in sim/<room>/query, which registers itself; and memories that last from one query to
+// the next.
+#include <map>
+#include <memory>
+
 #include "sim/base/object_reader.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/machine/registry.hpp"
 #include "sim/query/key.hpp"
-#include "sim/query/memories.hpp"
 
 namespace linkcast::query {
+
+class QueryKind;
+
+/// Memory of one kind of query, of bounded size: it makes answers sooner, never others. Only that kind looks into it.
+class KindMemory {
+ public:
+  KindMemory() = default;
+  KindMemory(const KindMemory&) = delete;
+  KindMemory& operator=(const KindMemory&) = delete;
+  virtual ~KindMemory() = default;
+};
+
+/// Memories of all kinds. Belongs to whoever asks many queries, on one thread.
+class Memories {
+ public:
+  /// @returns nullptr  the kind remembers nothing
+  KindMemory* of(const QueryKind& kind);
+
+ private:
+  std::map<const QueryKind*, std::unique_ptr<KindMemory>> by_kind_;
+};
 
 /// What is asked, besides the keys that the kind reads itself.
 struct Question {

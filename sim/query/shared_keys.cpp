@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "sim/machine/library.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 
 namespace linkcast::query {

@@ -1,7 +1,7 @@
 #pragma once
 #include "sim/base/object_reader.hpp"
 #include "sim/machine/catalogue.hpp"
-#include "sim/query/memories.hpp"
+#include "sim/query/query_kind.hpp"
 
 namespace linkcast::query {
 

@@ -1,6 +1,6 @@
 #pragma once
-// Every model of GPU whose name tells what it has. A new model is one row here.
-// Header only: linkcast-bench is built without our libraries.
+// What a GPU is, as far as its name tells. A new model is one row here. linkcast-bench, which is built without our
+// libraries, uses the rows alone.
 #include <array>
 #include <optional>
 #include <string>
@@ -119,6 +119,30 @@ inline std::optional<NvlinkType> nvlink_of(int sm) {
   return detail::largest_nvlink([sm](const GpuModel& model) { return model.sm == sm; });
 }
 
+/// A generation of GPUs: figures that hold for all models from a compute capability on.
+struct GpuGeneration {
+  int sm = 0;                        ///< least compute capability x 10
+  std::string_view usual_library{};  ///< NCCL that owners of such machines ran when they were new
+  int multiprocessors = 0;           ///< of the largest GPU
+  int shared_memory_B = 0;           ///< most of one thread block
+};
+
+// source: release dates: P100 2016, V100 2017 and Turing 2018 (NCCL 2.0 to 2.4), A100 2020 (NCCL 2.7, 2.8), Hopper and
+// Ada 2022 (2.15 to 2.18), Blackwell 2024 and 2025 (2.23 to 2.27), as far as the catalogue has them; NVIDIA's data
+// sheets (multiprocessors); CUDA C++ Programming Guide, compute capabilities (shared memory)
+inline constexpr std::array kGpuGenerations = {
+    GpuGeneration{0, "nccl-2.3", 56, 49152},     GpuGeneration{70, "nccl-2.3", 80, 98304},
+    GpuGeneration{80, "nccl-2.8", 108, 166912},  GpuGeneration{89, "nccl-2.18", 108, 166912},
+    GpuGeneration{90, "nccl-2.18", 132, 232448}, GpuGeneration{100, "nccl-2.27", 148, 232448}};
+
+/// @param sm  compute capability x 10
+inline const GpuGeneration& gpu_generation(int sm) {
+  const GpuGeneration* found = kGpuGenerations.data();
+  for (const GpuGeneration& one : kGpuGenerations)
+    if (sm >= one.sm) found = &one;
+  return *found;
+}
+
 /// Of the largest GPU of a generation of NVLink, at the generation's own rate; 0 links where no GPU of it is listed.
 /// @returns nothing for an unknown generation
 inline std::optional<NvlinkType> nvlink_of_generation(int generation) {
@@ -137,5 +161,13 @@ inline NvlinkType newest_nvlink() {
       newest = *nvlink_of_generation(row.generation);
   return newest;
 }
+
+/// @param name  as nvidia-smi or CUDA print it ("NVIDIA H200", "Tesla V100-SXM2-16GB"), only the model ("H200"), or
+///              glued ("RTX4090", "H100SXM5")
+/// @returns nothing for a model not listed here
+std::optional<GpuModel> find_gpu_model(const std::string& name);
+
+/// Whether a name holds all words of a model, in their order.
+bool names_model(const std::string& name, const GpuModel& model);
 
 }  // namespace linkcast

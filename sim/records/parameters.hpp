@@ -1,7 +1,8 @@
 #pragma once
 // Parameters of a machine. A row declares one: what it is of, unit, range, meaning, prior. A key names one parameter of
-// one machine, as calibrations write it: "<head>.<subject>.<what>". The rows are in sim/records/parameter_rows.hpp;
-// plug-ins add rows of their own with join_parameters().
+// one machine, as calibrations write it: "<head>.<subject>.<what>". A new parameter is a row here, in the list of
+// parameters.cpp, and where it acts: names and units that are read, what `show` says and which links may stand for each
+// other follow from it. Plug-ins add rows of their own with join_parameters().
 #include <array>
 #include <limits>
 #include <optional>
@@ -170,3 +171,319 @@ bool is_of_library(std::string_view name);
 void check_parameter_name(const std::string& file, const std::string& name);
 
 }  // namespace linkcast
+
+namespace linkcast::key {
+
+namespace subjects {
+inline constexpr std::string_view kIssuers = "process single_process pytorch copy kernel synchronise";
+inline constexpr std::array<std::string_view, 3> kRing = {"ring.LL", "ring.LL128", "ring.Simple"};
+inline constexpr std::array<std::string_view, 3> kTree = {"tree.LL", "tree.LL128", "tree.Simple"};
+inline constexpr std::array<std::string_view, 3> kNetwork = {"network.LL", "network.LL128", "network.Simple"};
+inline constexpr std::array<std::string_view, 3> kHost = {"host.LL", "host.LL128", "host.Simple"};
+}  // namespace subjects
+
+// Cables.
+inline constexpr CableRow cable_bandwidth{{.what = "bandwidth_Bps",
+                                           .unit = "B/s",
+                                           .meaning = "rate of one cable, one direction; nominal where not measured"}};
+inline constexpr CableRow cable_to_host{
+    {.what = "to_host_Bps",
+     .unit = "B/s",
+     .meaning = "the same of PCIe towards the CPU; bandwidth_Bps where not measured"}};
+inline constexpr CableRow cable_from_host{
+    {.what = "from_host_Bps",
+     .unit = "B/s",
+     .meaning = "the same of PCIe away from the CPU; bandwidth_Bps where not measured"}};
+inline constexpr CableRow cable_duplex{
+    {.what = "duplex_Bps",
+     .unit = "B/s",
+     .meaning = "both directions of a cable together; independent where not measured"}};
+inline constexpr CableRow cable_kernel_duplex{
+    {.what = "kernel_duplex_Bps", .unit = "B/s", .meaning = "both directions of loads and stores by kernels together"}};
+inline constexpr CableRow cable_flow_bandwidth{
+    {.what = "flow_bandwidth_Bps",
+     .unit = "B/s",
+     .meaning = "most that one copy gets of a cable; all of it where not measured"}};
+inline constexpr CableRow cable_store{
+    {.what = "store_Bps",
+     .unit = "B/s",
+     .meaning = "most that one kernel stores through a cable; all of it where not measured"}};
+inline constexpr CableRow cable_load{
+    {.what = "load_Bps",
+     .unit = "B/s",
+     .meaning = "most that one kernel loads through a cable; all of it where not measured"}};
+inline constexpr CableRow cable_half_bandwidth{
+    {.what = "half_bandwidth_B",
+     .unit = "B",
+     .meaning = "size at which a copy attains half the rate; follows from others"}};
+inline constexpr CableRow cable_retry_rate{
+    {.what = "retry_rate",
+     .unit = "1",
+     .meaning = "share of the packets on the wire that are sent again; 0 where not measured",
+     .addable = true,
+     .below = 1}};
+inline constexpr CableRow cable_latency_scale{
+    {.what = "latency_scale",
+     .unit = "1",
+     .meaning = "time of ways between switches, over what data sheets add up to; 1 where not measured"}};
+
+// One direction of a cable.
+inline constexpr LinkRow link_bandwidth{
+    {.what = "bandwidth_Bps",
+     .unit = "B/s",
+     .meaning = "rate of one direction of a cable; that of the cable where not measured"}};
+inline constexpr LinkRow link_retry_rate{{.what = "retry_rate",
+                                          .unit = "1",
+                                          .meaning = "the same of one direction; that of the cable where not measured",
+                                          .addable = true,
+                                          .below = 1}};
+
+// Transports: sim/machine/transport.hpp. A range has a start-up or is flat.
+inline constexpr RangeRow range_end{
+    {.what = "to_B", .unit = "B", .meaning = "largest size of this range; unlimited in the last one"}};
+inline constexpr RangeRow startup{{.what = "startup_s", .unit = "s", .meaning = "time before the first byte"}};
+inline constexpr RangeRow flat{{.what = "flat_s", .unit = "s", .meaning = "the same where the bytes move within it"}};
+inline constexpr RangeRow range_bandwidth{
+    {.what = "bandwidth_Bps",
+     .unit = "B/s",
+     .meaning = "most that one copy gets; what its links carry where not measured"}};
+inline constexpr TransportRow single{
+    {.what = "single_s",
+     .unit = "s",
+     .meaning = "what a copy from rest costs more than one of a queue; 0 where not measured"}};
+inline constexpr TransportRow chunk{{.what = "chunk_B",
+                                     .unit = "B",
+                                     .meaning = "held in host memory before the second leg; assumed where not measured",
+                                     .subject = "staged"}};
+inline constexpr TransportRow handover{{.what = "handover_s",
+                                        .unit = "s",
+                                        .meaning = "between the two copies of a relayed one; 0 where not measured",
+                                        .subject = "relay"}};
+inline constexpr RowOf<ParameterOf::kEngine> engine_turn{
+    {.what = "turn_s",
+     .unit = "s",
+     .meaning = "between copies of two streams on one copy engine; 0 where not measured"}};
+
+// The memory of one CPU.
+inline constexpr RowOf<ParameterOf::kHostMemory> host_write{
+    {.what = "write_Bps",
+     .unit = "B/s",
+     .meaning = "what devices together write into the memory of one CPU; no limit where not measured"}};
+inline constexpr RowOf<ParameterOf::kHostMemory> host_read{
+    {.what = "read_Bps", .unit = "B/s", .meaning = "the same of what they read from it"}};
+inline constexpr RowOf<ParameterOf::kHostMemory> host_both{
+    {.what = "both_Bps", .unit = "B/s", .meaning = "the same of both together"}};
+
+// Other jobs: sim/machine/noise.hpp.
+inline constexpr RowOf<ParameterOf::kNoise> most_loss{
+    {.what = "most_loss", .unit = "1", .meaning = "largest part of a link's rate that other jobs take"}};
+inline constexpr RowOf<ParameterOf::kNoise> loss_exponent{
+    {.what = "loss_exponent", .unit = "1", .meaning = "of the even number that says which part of most_loss is lost"}};
+inline constexpr RowOf<ParameterOf::kNoise> noise_wait{
+    {.what = "wait_s", .unit = "s", .meaning = "median wait at a busy link"}};
+inline constexpr RowOf<ParameterOf::kNoise> noise_wait_sigma{
+    {.what = "wait_sigma", .unit = "1", .meaning = "spread of its logarithm"}};
+
+// The profiler of PyTorch.
+inline constexpr RowOf<ParameterOf::kRecording> recording_launch{
+    {.what = "launch_s",
+     .unit = "s",
+     .meaning = "what recording CUDA activities costs the CPU at a call that puts work on a GPU"}};
+inline constexpr RowOf<ParameterOf::kRecording> recording_call{
+    {.what = "call_s", .unit = "s", .meaning = "the same of another call of CUDA's runtime or driver"}};
+inline constexpr RowOf<ParameterOf::kRecording> recording_operator{
+    {.what = "operator_s", .unit = "s", .meaning = "what recording CPU activities costs more: an operator of PyTorch"}};
+inline constexpr RowOf<ParameterOf::kRecording> recording_collective{
+    {.what = "collective_s", .unit = "s", .meaning = "the same of a collective, beside its operators"}};
+
+// Cost of issuing work, on the host.
+inline constexpr LaunchRow launch_call{
+    {.what = "call_s",
+     .unit = "s",
+     .meaning = "what a call costs the host that issues it; another machine's where not measured",
+     .subject = subjects::kIssuers}};
+inline constexpr LaunchRow launch_sigma{{.what = "sigma",
+                                         .unit = "1",
+                                         .meaning = "spread of the logarithm of what the host pays",
+                                         .subject = subjects::kIssuers}};
+inline constexpr LaunchRow launch_send{{.what = "send_s",
+                                        .unit = "s",
+                                        .meaning = "the same of each further send and receive in a group",
+                                        .subject = "process single_process pytorch"}};
+inline constexpr LaunchRow launch_gpu{{.what = "gpu_s",
+                                       .unit = "s",
+                                       .meaning = "the same of each GPU that one thread issues for",
+                                       .subject = "single_process"}};
+inline constexpr LaunchRow launch_batch{
+    {.what = "batch_s", .unit = "s", .meaning = "the same of a batch of one send and receive", .subject = "pytorch"}};
+
+// NCCL's rings and trees.
+inline constexpr ParameterRow library_base{
+    .what = "base_s", .unit = "s", .meaning = "NCCL: cost of a collective before its first step"};
+inline constexpr ParameterRow library_hop{.what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step"};
+inline constexpr ParameterRow library_network_hop{
+    .what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step between nodes"};
+
+inline constexpr ProtocolRows ring_base{subjects::kRing, library_base};
+inline constexpr ProtocolRows ring_hop{subjects::kRing, library_hop};
+// source: assumed, around what one block was measured to move: LL 7.3, LL128 21 and Simple 28 GB/s on H200; NCCL itself
+// counts on 1.6 to 5.9 (LL) and 17 to 37 (LL128) from V100 to H100 (models/libraries/SOURCES.md)
+inline constexpr ProtocolRows ring_channel{
+    subjects::kRing,
+    {.what = "channel_Bps", .unit = "B/s", .meaning = "NCCL: most that one thread block moves"},
+    {Prior{3.5e9, 0.5}, Prior{12e9, 0.5}, Prior{20e9, 0.4}}};  // source: as above
+inline constexpr ProtocolRows ring_turn{
+    subjects::kRing, {.what = "turn_steps", .unit = "1", .meaning = "NCCL: steps that filling the pipeline takes"}};
+// A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
+// P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
+inline constexpr ProtocolRows ring_tail{subjects::kRing,
+                                        {.what = "tail_steps",
+                                         .unit = "1",
+                                         .meaning = "NCCL: what the step that sends nothing takes, in steps",
+                                         .prior = Prior{0.8, 0.3}}};  // source: as above
+inline constexpr ProtocolRows ring_host_wait{
+    subjects::kRing,
+    {.what = "host_wait",
+     .unit = "1",
+     .meaning = "NCCL: part of the quicker way through host memory that does not overlap with the other"}};
+// Blocks that crowd take 1 + crowding x sqrt(others) times as long. source: in LL 2, 4, 8 and 12 blocks on 4 V100 lose
+// 0.35, 0.58, 1.0 and 1.2, and 2 to 24 on 4 A100 0.61 to 3.2 (calibrate/data, NCCL 2.8); on H200 links limit before it
+// shows
+inline constexpr ProtocolRows ring_crowding{subjects::kRing,
+                                            {.what = "crowding",
+                                             .unit = "1",
+                                             .meaning = "NCCL: what each further thread block slows all down by",
+                                             .prior = Prior{0.001, 2.5}}};  // source: as above
+inline constexpr ProtocolRows tree_base{subjects::kTree, library_base};
+inline constexpr ProtocolRows tree_hop{subjects::kTree, library_hop};
+// source: H200 LL 1.0 and 1.1, LL128 1.0 and 0.7, Simple 1.0 and 1.1 (models/params/hgx-h200.json)
+inline constexpr ProtocolRows tree_slowness{subjects::kTree,
+                                            {.what = "slowness",
+                                             .unit = "1",
+                                             .meaning = "NCCL: base and steps of a tree, over those of a ring",
+                                             .prior = Prior{1, 0.3}}};  // source: as above
+// source: what NCCL counts on in trees (LL, LL128) and rings (Simple) from 2.18 on
+inline constexpr ProtocolRows network_hop{
+    subjects::kNetwork,
+    library_network_hop,
+    {Prior{5e-6, 0.7}, Prior{8.5e-6, 0.7}, Prior{14e-6, 0.7}}};  // source: as above
+// Between nodes a proxy thread of the CPU moves the bytes on: the NIC's rate, but in LL, whose lines it has to look
+// through. source: assumed; LL 0.29, 1.4 and 0.19 GB/s on ABCI's V100 and A100 and on Alps (fitted, docs/accuracy.md;
+// mean of the logarithms, and their spread)
+inline constexpr ProtocolRows network_channel{
+    subjects::kNetwork,
+    {.what = "channel_Bps", .unit = "B/s", .meaning = "NCCL: most that one thread block moves between nodes"},
+    {Prior{0.43e9, 1}, Prior{15e9, 1}, Prior{25e9, 1}}};  // source: as above
+inline constexpr LibraryRow narrow8{
+    {.what = "narrow8_share",
+     .unit = "1",
+     .meaning = "NCCL: share of channel_Bps that is left where parts begin at multiples of 8 bytes",
+     .subject = "ring.Simple"}};
+inline constexpr LibraryRow narrow4{
+    {.what = "narrow4_share", .unit = "1", .meaning = "the same at multiples of 4 bytes", .subject = "ring.Simple"}};
+
+// NCCL's messages.
+inline constexpr LibraryRow sendrecv_base{
+    {.what = "base_s", .unit = "s", .meaning = library_base.meaning, .subject = "sendrecv"}};
+inline constexpr LibraryRow sendrecv_channel{{.what = "channel_Bps",
+                                              .unit = "B/s",
+                                              .meaning = "NCCL: most that one thread block moves",
+                                              .subject = "sendrecv",
+                                              .prior = ring_channel.all()[2].prior}};
+
+// NCCL's hops through host memory.
+inline constexpr ProtocolRows host_base{
+    subjects::kHost, {.what = "base_s", .unit = "s", .meaning = "NCCL: the same where hops go through host memory"}};
+inline constexpr ProtocolRows host_hop{
+    subjects::kHost, {.what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step through host memory"}};
+inline constexpr ProtocolRows host_channel{
+    subjects::kHost,
+    {.what = "channel_Bps", .unit = "B/s", .meaning = "NCCL: most that one thread block moves through it"}};
+inline constexpr LibraryRow host_message_channel{{.what = "channel_Bps",
+                                                  .unit = "B/s",
+                                                  .meaning = "NCCL: most that one thread block moves through it",
+                                                  .subject = "host.sendrecv"}};
+// Share of the rate of stores and loads that flags, their polls and fences leave to data. source: assumed
+inline constexpr LibraryRow host_data_share{{.what = "data_share",
+                                             .unit = "1",
+                                             .meaning = "NCCL: share of PCIe's rate that flags and polls leave",
+                                             .subject = "host",
+                                             .prior = Prior{0.95, 0.05}}};  // source: as above
+// Bytes that devices write and read again while they are in the CPU's cache never reach memory: some of its ways are
+// theirs.
+// source: assumed, 2 of 15 ways of about 100 MiB; hosts' caches differ by several times
+inline constexpr LibraryRow host_cache{{.what = "cache_B",
+                                        .unit = "B",
+                                        .meaning = "NCCL: of its buffers in host memory, what stays in the CPU's cache",
+                                        .subject = "host",
+                                        .prior = Prior{13.6e6, 0.6}}};  // source: as above
+
+// Libraries that send messages by a schedule.
+// source: assumed, half of the 1.02 us that a small message between hosts takes on Leonardo (paper 002, section V-B2);
+// Spectrum MPI on Summit has 0.6 us (calibrate/data/summit/mpi-several.json)
+inline constexpr Prior kPost{0.5e-6, 0.5};  // source: as above
+inline constexpr LibraryRow host_post{
+    {.what = "post_s",
+     .unit = "s",
+     .meaning = "MPI: between two messages that a process posts, buffers in host memory",
+     .subject = "host",
+     .prior = kPost}};
+inline constexpr LibraryRow gpu_post{{.what = "post_s",
+                                      .unit = "s",
+                                      .meaning = "MPI: between two messages that a process posts, buffers on a GPU",
+                                      .subject = "gpu",
+                                      .prior = kPost}};
+// source: assumed; limits of Open MPI 4.0 are 4 KiB in shared memory and 12 KiB over InfiniBand, UCX chooses by rate
+// and goes up to 64 KiB. No power of two, so that no usual size lies on it
+inline constexpr LibraryRow host_eager{{.what = "eager_B",
+                                        .unit = "B",
+                                        .meaning = "MPI: up to it a sender does not wait for the receiver",
+                                        .subject = "host",
+                                        .prior = Prior{24000, 0.5}}};  // source: as above
+// One core adds what came to what it has: two loads and a store a byte. source: assumed, a third of the 15 GB/s that
+// one core of a server copies
+inline constexpr LibraryRow host_reduce{{.what = "reduce_Bps",
+                                         .unit = "B/s",
+                                         .meaning = "MPI: bytes that one process adds to its own",
+                                         .subject = "host",
+                                         .prior = Prior{5e9, 0.5}}};  // source: as above
+inline constexpr LibraryRow host_nics{
+    {.what = "nics", .unit = "1", .meaning = "MPI: NICs that a message between hosts uses at once", .subject = "host"}};
+// source: between two processes of a socket of Summit 0.5 us and 15 GB/s, of two sockets 0.9 us and 7 GB/s
+// (models/params/summit.json)
+inline constexpr LibraryRow inside_startup{
+    {.what = "startup_s",
+     .unit = "s",
+     .meaning = "MPI: message between processes of one node, where none was measured",
+     .subject = "inside",
+     .prior = Prior{0.7e-6, 0.5}}};  // source: as above
+inline constexpr LibraryRow inside_bandwidth{{.what = "bandwidth_Bps",
+                                              .unit = "B/s",
+                                              .meaning = "MPI: the same, its rate",
+                                              .subject = "inside",
+                                              .prior = Prior{10e9, 0.5}}};  // source: as above
+inline constexpr LibraryRow staging_copy{
+    {.what = "copy_s",
+     .unit = "s",
+     .meaning = "MPI: start and end of the copy of a buffer to or from pageable memory",
+     .subject = "staging"}};
+inline constexpr LibraryRow staging_rate{{.what = "copy_Bps",
+                                          .unit = "B/s",
+                                          .meaning = "MPI: most that one process gets of such copies",
+                                          .subject = "staging"}};
+// Pages of a buffer that malloc has from the operating system each time. source: assumed, a fault of a quarter of a
+// microsecond for 4 KiB; from 4 MiB on neither malloc keeps such memory nor a core's share of the cache
+inline constexpr LibraryRow staging_fresh{{.what = "fresh_Bps",
+                                           .unit = "B/s",
+                                           .meaning = "MPI: rate of the first touch of large buffers, beside the copy",
+                                           .subject = "staging",
+                                           .prior = Prior{16e9, 0.7}}};  // source: as above
+inline constexpr LibraryRow staging_fresh_from{{.what = "fresh_from_B",
+                                                .unit = "B",
+                                                .meaning = "MPI: size about which buffers are that large",
+                                                .subject = "staging",
+                                                .prior = Prior{4194304, 0.7}}};  // source: as above
+inline constexpr LibraryRow library_version{
+    {.what = "version", .unit = "1", .meaning = "MPI: version that the machine runs, as 4.0", .subject = "library"}};
+
+}  // namespace linkcast::key

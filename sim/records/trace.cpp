@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/base/quick_json.hpp"
 
 namespace linkcast {
 /// Reads lines of a trace in one pass, for speed.

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/line_blocks.hpp"
 #include "sim/base/object_reader.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 

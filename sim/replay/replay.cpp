@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/base/stop.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/engine/run_events.hpp"
 
 namespace linkcast::replay {

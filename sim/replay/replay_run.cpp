@@ -6,12 +6,11 @@
 #include <filesystem>
 #include <istream>
 
-#include "sim/base/estimate.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/machine/open_trace.hpp"
 #include "sim/machine/trace_source.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 #include "sim/replay/replay_interval.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"

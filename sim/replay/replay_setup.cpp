@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::replay {
 namespace {

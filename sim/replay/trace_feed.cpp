@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/base/sequence.hpp"
 
 namespace linkcast::replay {
 namespace {

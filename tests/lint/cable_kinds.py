@@ -29,7 +29,7 @@ MEANT = {  # (file, kind): which word of which program
 }
 FOREIGN = {
     ("calibrate/import/nccl_xml.cpp", "c2c"): "an element of NCCL's topology file",
-    ("topologies/formats/nccl_topo.cpp", "c2c"): "the same element, written",
+    ("topologies/formats/nccl_xml.cpp", "c2c"): "the same element, written",
     ("calibrate/import/told_topology.cpp", "c2c"): "the same element, filled in as NCCL does",
 }
 

@@ -29,7 +29,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "calibrate/pipelines": [*FORECAST, "sim/replay", "calibrate/fit", "calibrate/learn", "calibrate/import"],
     "calibrate/import": [*RECORDS, "sim/machine"],
     "calibrate/bench": RECORDS,
-    "calibrate/choices": [],
+    "calibrate/choices": ["sim/records"],
     "validate": QUERY,
     "validate/diagnosis": [*QUERY, "calibrate/import", "validate"],
     "validate/emulation": [*QUERY, "sim/place", "calibrate/import"],
@@ -42,7 +42,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
-    (r"boost/graph/", ["sim/machine/routing.cpp", "sim/machine/bisection.cpp", "sim/machine/symmetry.cpp"]),
+    (r"boost/graph/", ["sim/machine/fabric_facts.cpp", "sim/machine/symmetry.cpp"]),
     (r"boost/functional/hash\.hpp$", ["sim/place/node_search.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/recorded_trace.cpp"]),
     (r"boost/math/distributions/", ["validate/diagnosis/noise.cpp"]),
@@ -53,19 +53,19 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"fmt/", [room for room in ARROWS if room not in ("calibrate/bench", "calibrate/choices")]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import", "calibrate/choices", "models/algorithms/msccl_xml.cpp"]),
-    (r"httplib\.h$", ["cli/serve/connection.hpp", "cli/serve/http_server.cpp"]),
+    (r"httplib\.h$", ["cli/serve/http_server.cpp"]),
     (r"re2/", ["sim/base/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/base/regex.hpp instead
     (r"openssl/", ["sim/base"]),
     (r"zlib\.h$", ["sim/base/packed_file.cpp"]),
     (r"sqlite3\.h$", ["apps-traces/import/nsys_database.cpp"]),
-    (r"simdjson", ["sim/records/trace.cpp", "sim/base/quick_json.cpp"]),
+    (r"simdjson", ["sim/records/trace.cpp", "sim/base/object_reader.cpp"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/base", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/stop.cpp", "sim/base/in_order.cpp", "cli/serve/connection.hpp", "cli/serve/http_server.cpp", "cli/serve/request_log.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/lines.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/batch.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]

@@ -8,7 +8,7 @@
 #include "sim/forecast/collective_cost.hpp"
 #include "sim/machine/adaptive_routing.hpp"
 #include "sim/machine/binary_tree.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"

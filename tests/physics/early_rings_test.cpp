@@ -1,6 +1,6 @@
 // Collectives of the versions before cost models against closed forms: blocks that keep step, host memory, narrow
 // parts.
-#include "models/libraries/early_blocks.hpp"
+#include "models/libraries/early_library.hpp"
 #include "sim/forecast/alignment.hpp"
 #include "sim/plan/channel_flows.hpp"
 #include "sim/query/query.hpp"

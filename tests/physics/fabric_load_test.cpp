@@ -1,9 +1,10 @@
 // Traffic of a fabric against closed forms: average way, edge forwarding index of each class, bisection, peaks.
+#include <chrono>
 #include <map>
 #include <set>
 
+#include "sim/base/limits.hpp"
 #include "sim/machine/fabric_facts.hpp"
-#include "sim/machine/node_peaks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
@@ -234,6 +235,14 @@ TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
     CHECK_THAT(peaks(name).alltoall.si * 8, WithinRel(bits, kExact));
     CHECK_THAT(peaks(name).allreduce.si * 8, WithinRel(bits, kExact));
   }
+}
+
+TEST_CASE("the search for a bisection ends at a deadline", "[physics][fabric]") {
+  const auto fabric = single_switch(400);
+  REQUIRE(fabric->links() < 1024);  // looks between two at the clock: building the graph alone sees no deadline
+  const work::StopFlag flag;
+  const work::Scope scope(flag, work::Scope::Clock::now() - std::chrono::seconds(1));
+  CHECK_THROWS_AS(bisection(*fabric, 200), work::Stopped);
 }
 
 }  // namespace linkcast::test::fabric_load_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/machine/library.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/nccl_records.hpp"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/records/nccl_choices.hpp"
 #include "tests/support/catch.hpp"

@@ -1,7 +1,7 @@
 // Links that send packets again, in closed form: rate, start-up, shared links, one direction, collectives, fabrics.
 #include "sim/engine/solvers.hpp"
 #include "sim/machine/edited.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/symmetry.hpp"
 #include "sim/plan/channel_flows.hpp"
 #include "sim/plan/cluster_message.hpp"

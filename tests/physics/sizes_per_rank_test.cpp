@@ -4,7 +4,7 @@
 
 #include "sim/forecast/algorithm.hpp"
 #include "sim/machine/collective.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -1,11 +1,10 @@
 // Machines as strangers: each measured one is forecast from the others, as if only its wiring were known.
-#include "sim/machine/stranger.hpp"
-
 #include <algorithm>
 #include <cmath>
 
-#include "sim/machine/usual_library.hpp"
-#include "sim/records/left_out.hpp"
+#include "sim/machine/inherit.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/records/calibration.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"

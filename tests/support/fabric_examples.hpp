@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast::test {
 

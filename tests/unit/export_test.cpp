@@ -6,8 +6,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 #include "tests/unit/nccl_graph.hpp"
-#include "topologies/formats/nccl_graph.hpp"
-#include "topologies/formats/nccl_topo.hpp"
+#include "topologies/formats/nccl_xml.hpp"
 
 namespace linkcast::test::export_test {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "models/fabrics/parameters.hpp"
+#include "models/fabrics/switched_fabric.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 

@@ -2,7 +2,7 @@
 #include "sim/machine/gpu_names.hpp"
 
 #include "sim/base/pci_bus_id.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

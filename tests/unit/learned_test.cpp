@@ -1,7 +1,6 @@
 // Which parameter of a library a forecast takes.
-#include "sim/records/learned.hpp"
-
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::learned_test {

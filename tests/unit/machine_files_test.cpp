@@ -1,7 +1,7 @@
 // Machines as files: by what they hold, whatever they are called and wherever they lie.
 #include <fstream>
 
-#include "sim/machine/relatives.hpp"
+#include "sim/machine/inherit.hpp"
 #include "sim/machine/structure.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"

@@ -2,8 +2,8 @@
 #include "sim/records/measurement.hpp"
 
 #include "sim/base/file_hash.hpp"
+#include "sim/records/calibration.hpp"
 #include "sim/records/launch_record.hpp"
-#include "sim/records/left_out.hpp"
 #include "sim/records/nccl_choices.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

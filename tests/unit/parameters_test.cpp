@@ -1,9 +1,10 @@
 // The table of parameters: names and units of every shipped calibration follow it, and so does what makes links alike.
+#include "sim/records/parameters.hpp"
+
 #include <filesystem>
 #include <fstream>
 
 #include "sim/machine/symmetry.hpp"
-#include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

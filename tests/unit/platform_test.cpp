@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/machine/routing.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"

@@ -3,8 +3,8 @@
 #include <random>
 #include <sstream>
 
-#include "sim/base/line_blocks.hpp"
-#include "sim/base/quick_json.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/packed_file.hpp"
 #include "sim/replay/queues.hpp"
 #include "tests/support/catch.hpp"
 

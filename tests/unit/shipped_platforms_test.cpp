@@ -1,7 +1,9 @@
 // Every shipped platform answers; those that nobody measured say so, with wide intervals.
 #include <fstream>
 
-#include "sim/machine/usual_library.hpp"
+#include "models/libraries/graph/version.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/records/gpu_models.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/unit/program.hpp"
 
@@ -176,6 +178,13 @@ TEST_CASE("diagnose expects the library that the log prints, or --library", "[un
   CHECK(run_program(line).out.find("expected of nccl-2.27 (NCCL 2.27 and 2.28)") != std::string::npos);
   CHECK(run_program(line + " --library nccl-2.18").out.find("expected of nccl-2.18, as given") != std::string::npos);
   CHECK(run_program(line + " --library nccl-9").code == 2);
+}
+
+TEST_CASE("errors name the oldest and the newest NCCL of the registry", "[unit][platforms]") {
+  const std::string first = "nccl-2.7", last = graph::versions().back().name;
+  CHECK(nccl_range([](const RingLibrary& rings) { return rings.takes_topology_files(); }) == first + " to " + last);
+  CHECK(libraries().find(last) != nullptr);
+  for (const GpuGeneration& one : kGpuGenerations) CHECK(libraries().find(std::string(one.usual_library)) != nullptr);
 }
 
 }  // namespace linkcast::test::shipped_platforms_test

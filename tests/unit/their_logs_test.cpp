@@ -1,5 +1,5 @@
 // Logs as people post them: what launchers, terminals and other processes put around a benchmark's own lines.
-#include "sim/base/log_line.hpp"
+#include "sim/base/text.hpp"
 #include "tests/unit/import_support.hpp"
 
 namespace linkcast::test::their_logs_test {

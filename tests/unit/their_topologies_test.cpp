@@ -1,7 +1,7 @@
 // Tables of nvidia-smi as people paste them, and names of GPUs as people spell them.
 #include <map>
 
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 #include "sim/records/node_groups.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/import_topology.hpp"

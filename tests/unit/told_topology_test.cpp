@@ -1,5 +1,5 @@
 // What a library is told of the machine (library_topology, p2p_level): the file as NCCL reads it, and what is refused.
-#include "sim/machine/usual_library.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"

@@ -1,9 +1,8 @@
 // Platforms that are another one but for a few cables: topologies/*.json of schema variant/1.
-#include "sim/machine/variant.hpp"
-
 #include <algorithm>
 #include <fstream>
 
+#include "sim/machine/edited.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -2,8 +2,8 @@
 #include <limits>
 #include <thread>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::work_test {

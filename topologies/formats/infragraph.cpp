@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::exporters {
 namespace {

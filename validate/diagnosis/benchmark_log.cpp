@@ -13,7 +13,7 @@
 #include "sim/base/packed_file.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/machine/library.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "sim/base/parse.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameter_rows.hpp"
+#include "sim/records/parameters.hpp"
 #include "validate/measured_query.hpp"
 
 namespace linkcast::diagnosis {

@@ -8,7 +8,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
-#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/records/measurement.hpp"
 #include "validate/emulation/study.hpp"

@@ -6,9 +6,9 @@
 
 #include "sim/base/atomic_file.hpp"
 #include "sim/base/file_hash.hpp"
-#include "sim/base/sequence.hpp"
+#include "sim/base/index.hpp"
 #include "sim/machine/collective.hpp"
-#include "sim/query/build_version.hpp"
+#include "sim/query/provenance.hpp"
 #include "sim/query/query.hpp"
 
 namespace linkcast::emulation {

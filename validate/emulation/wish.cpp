@@ -8,7 +8,6 @@
 #include <set>
 
 #include "sim/base/index.hpp"
-#include "sim/base/sequence.hpp"
 #include "sim/machine/symmetry.hpp"
 #include "sim/place/node_search.hpp"
 #include "sim/records/cable_kinds.hpp"

@@ -2,21 +2,144 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <sstream>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
 
-#include "models/libraries/compute_capability.hpp"
-#include "models/libraries/graph/known_plans.hpp"
-#include "models/libraries/members.hpp"
-#include "sim/base/factors.hpp"
+#include "models/libraries/generations.hpp"
+#include "models/libraries/graph/channel_plan.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::graph {
 namespace {
+
+// Sets of GPUs that look alike to the search share one: it reads nothing but the node model and the paths.
+
+constexpr std::size_t kMostBytes = 16 << 20;  // of keys: some thousand sets of 16 GPUs. source: ours
+
+/// All that a search reads, byte by byte. Links are numbered as paths pass them: what the machine has besides, and
+/// where in it the members are, does not tell.
+class Key {
+ public:
+  Key(const NodeModel& model, const PathTable& paths, const SearchTraits& traits)
+      : model_(model), number_(model.links().size(), -1) {
+    put(&traits);
+    put(model.gpus());
+    put(model.sm_min());
+    put(model.cpu());
+    put(model.has_nvswitch());
+    for (int gpu = 0; gpu < model.gpus(); ++gpu) put_links(model.nodes()[at(gpu)].links);
+    put_paths(paths);
+  }
+
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  template <class Value>
+  void put(const Value& value) {
+    static_assert(std::is_scalar_v<Value>);
+    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
+  void put_all(const std::vector<int>& values) {
+    put(values.size());
+    for (const int value : values) put(value);
+  }
+
+  void put_links(const std::vector<int>& links) {
+    put(links.size());
+    for (const int link : links) put_link(link);
+  }
+
+  void put_link(int link) {
+    int& number = number_[at(link)];
+    const bool fresh = number < 0;
+    if (fresh) number = next_++;
+    put(number);
+    if (!fresh) return;
+    const GraphLink& what = model_.links()[at(link)];
+    const NodeKind end = model_.nodes()[at(what.to)].kind;
+    put(what.kind);
+    put(what.bandwidth);
+    put(end);
+    if (what.kind == LinkKind::kPci || end == NodeKind::kCpu) put_link(model_.back(link));
+  }
+
+  void put(const Path& path) {
+    put_links(path.links);
+    put(path.width);
+    put(path.path_class);
+    put(path.peer);
+    put(path.relay);
+    put(path.found);
+  }
+
+  void put_paths(const PathTable& paths) {
+    put(paths.nics());
+    for (int from = 0; from < paths.gpus(); ++from) {
+      for (int to = 0; to < paths.gpus(); ++to) put(paths.at(from, to));
+      for (int nic = 0; nic < paths.nics(); ++nic) {
+        put(paths.to_nic(from, nic));
+        put(paths.from_nic(nic, from));
+      }
+      if (paths.nics() > 0) put_all(paths.local_nics(from));
+    }
+    for (int nic = 0; nic < paths.nics(); ++nic) put_all(paths.local_gpus(nic));
+  }
+
+  const NodeModel& model_;
+  std::vector<int> number_;  ///< of each link of the model that was met
+  int next_ = 0;
+  std::string text_;
+};
+
+class KnownPlans {
+ public:
+  const ChannelPlan* find(const std::string& key) {
+    const auto known = plans_.find(key);
+    return known == plans_.end() ? nullptr : &known->second;
+  }
+
+  void add(std::string key, const ChannelPlan& plan) {
+    if (key.size() > kMostBytes) return;
+    bytes_ += key.size();
+    if (bytes_ > kMostBytes) {
+      plans_.clear();
+      bytes_ = key.size();
+    }
+    plans_.try_emplace(std::move(key), plan);
+  }
+
+ private:
+  std::unordered_map<std::string, ChannelPlan> plans_;
+  std::size_t bytes_ = 0;
+};
+
+/// As Planner(model, paths, traits).plan(), which is made once for all sets that are the same in every figure and
+/// number that it reads: those that a symmetry of the machine which keeps the order of GPUs maps onto each other.
+/// May be called by several threads.
+/// @param traits  of versions(): told apart by their address
+ChannelPlan plan_of(const NodeModel& model, const PathTable& paths, const SearchTraits& traits) {
+  static std::mutex guard;
+  static KnownPlans known;
+  std::string key = Key(model, paths, traits).take();
+  {
+    const std::lock_guard lock(guard);
+    if (const ChannelPlan* plan = known.find(key)) return *plan;
+  }
+  const ChannelPlan plan = Planner(model, paths, traits).plan();
+  const std::lock_guard lock(guard);
+  known.add(std::move(key), plan);
+  return plan;
+}
 
 constexpr std::size_t kMostGpus = 128;  // ours: racks of 72 GPUs with multi-node NVLink are one node to the library
 
 // source of this block: models/libraries/SOURCES.md, "NVLS on one node"
 constexpr int kMostHeads = 32;
-constexpr int kNvlsBlocksHopper = 16, kNvlsBlocksBlackwell = 32;
 
 std::string number(double value) {
   std::ostringstream text;
@@ -192,13 +315,15 @@ class Builder {
 
   /// One head GPU a channel; a channel takes its speed from every member's links, and twice from the head's.
   void add_nvls() {
-    if (!model_.has_nvswitch() || model_.sm_min() < kHopper || model_.gpus() <= 2 || !below_switches()) return;
+    if (!model_.has_nvswitch() || nccl_generation(model_.sm_min()).nvls_blocks == 0 || model_.gpus() <= 2 ||
+        !below_switches())
+      return;
     const int heads = std::min(model_.gpus(), kMostHeads);
     const auto& speeds = std::prev(traits_.speeds.upper_bound(model_.sm_min()))->second;
     for (const double speed : speeds) {
       if (speed * (heads + 1) > model_.total_bandwidth(0)) continue;
       made_.nvls_channels = heads;
-      made_.nvls_blocks = model_.sm_min() >= kBlackwell ? kNvlsBlocksBlackwell : kNvlsBlocksHopper;
+      made_.nvls_blocks = nccl_generation(model_.sm_min()).nvls_blocks;
       made_.nvls_channel_bandwidth = {speed * kGiga};
       return;
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/libraries/compute_capability.hpp"
+#include "models/libraries/generations.hpp"
 
 namespace linkcast::graph {
 namespace {

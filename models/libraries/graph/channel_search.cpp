@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "models/libraries/compute_capability.hpp"
+#include "models/libraries/generations.hpp"
 #include "sim/base/index.hpp"
 
 namespace linkcast::graph {

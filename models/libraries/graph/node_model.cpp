@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/libraries/compute_capability.hpp"
-#include "sim/base/factors.hpp"
+#include "models/libraries/generations.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/records/cable_kinds.hpp"
 
@@ -57,9 +57,9 @@ double between_cpus(const CpuLinks& links, CpuMaker cpu) {
 int library_sm(const Device& gpu) { return contains(gpu.model, "gfx") ? kAmpere : gpu.sm; }
 
 CpuMaker cpu_maker(const Device& cpu) {
-  if (cpu.vendor == "amd") return CpuMaker::kAmd;
-  if (cpu.vendor == "ibm") return CpuMaker::kPower;
-  if (cpu.vendor == "arm") return CpuMaker::kArm;
+  static const std::map<std::string, CpuMaker> kOthers = {
+      {"amd", CpuMaker::kAmd}, {"ibm", CpuMaker::kPower}, {"arm", CpuMaker::kArm}};
+  if (const auto other = kOthers.find(cpu.vendor); other != kOthers.end()) return other->second;
   // As importers of NCCL's own files write them.
   static const Regex kNumbers("family 6 model ([0-9]{1,6})");
   if (const Match numbers = kNumbers.find(cpu.model)) return intel_maker(std::stoi(numbers[1]));

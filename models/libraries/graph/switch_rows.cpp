@@ -1,10 +1,11 @@
 // Rows of the cost model that are no ring and no tree of GPUs: NVLS, CollNet and PAT.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "models/libraries/compute_capability.hpp"
+#include "models/libraries/generations.hpp"
 #include "models/libraries/graph/tuner.hpp"
-#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::graph {
 namespace {
@@ -12,19 +13,9 @@ namespace {
 // source of this block: models/libraries/SOURCES.md, "CollNet and PAT"
 constexpr double kPatShare = 0.75;
 constexpr double kCollnetShare = 0.5;       // up and down, as a tree
-constexpr double kCollnetHopper = 0.85;     // source: as above; CollNet direct
 constexpr double kCollnetPerPeer_us = 0.4;  // source: as above; CollNet direct, each way
 constexpr const char* kSimpleName = "Simple";
 
-/// What the library counts on with 8 GPUs of a generation: GB/s of multicast, of the links it counts for a GPU.
-struct CountedOn {
-  double multicast = 0, links = 0, spread = 0;
-};
-// source: models/libraries/SOURCES.md, "Graph era: tuner": 8 channels of 40 and 80 GB/s, of which it gets 0.85 and
-// 0.74, on 18 links of 20.6 and 40.1 GB/s. Spreads: assumed; 475 GB/s of bus that nccl-tests is said to show on 8 H100
-// is 2 % off what follows, of later GPUs nothing is known
-constexpr CountedOn kOnHopper = {8 * 40 * 0.85, 18 * 20.6, 0.15};     // source: above
-constexpr CountedOn kOnBlackwell = {8 * 80 * 0.74, 18 * 40.1, 0.25};  // source: above
 constexpr double kCountedGpus = 8;
 // Of each byte loaded. source: docs/model.md, packets: a header of 16 bytes for a line of 128 and its header
 constexpr double kRequest = 16.0 / 144;
@@ -138,7 +129,7 @@ class SwitchRows {
   void add_collnet() {
     if (!request_.collnet || made_.nodes == 1 || !reduces_all()) return;
     const double bus = network_bus() * kCollnetShare;
-    add(kCollnetDirect, generations_.least >= kHopper ? bus * kCollnetHopper : bus, made_.gpus.size() > 1);
+    add(kCollnetDirect, bus * nccl_generation(generations_.least).collnet_direct, made_.gpus.size() > 1);
     add(kCollnetChain, bus, true);
   }
 
@@ -167,8 +158,8 @@ const TunedAlgorithm& tuned(std::string_view algorithm) {
 
 /// The library's figure is of payload; each GPU receives n + 1 parts of n of it, and a header for each line it loads.
 Prior multicast_share(int sm) {
-  const CountedOn& counted = sm >= kBlackwell ? kOnBlackwell : kOnHopper;
-  return {counted.multicast * (1 + 1 / kCountedGpus + kRequest) / counted.links, counted.spread};
+  const NcclGeneration& counted = nccl_generation(std::max(sm, kHopper));
+  return {counted.multicast_GBps * (1 + 1 / kCountedGpus + kRequest) / counted.links_GBps, counted.multicast_spread};
 }
 
 std::vector<TunerEntry> switch_rows(const TunerTraits& traits, const Communicator& communicator,

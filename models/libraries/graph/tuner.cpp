@@ -1,17 +1,16 @@
+// How many thread blocks and threads a size keeps busy.
 #include "models/libraries/graph/tuner.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "models/libraries/compute_capability.hpp"
-#include "sim/base/factors.hpp"
+#include "models/libraries/generations.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::graph {
 namespace {
-
-constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
 
 // Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
 constexpr double kRingLL128 = 0.92;
@@ -60,10 +59,10 @@ class CostModel {
     std::vector<TunerEntry> rows;
     if (is(RingOperation::kAllReduce))
       for (std::size_t p = 0; p < kProtocols; ++p)
-        rows.push_back(row("tree", p, made_.tree_class, tree_bus(p) * (made_.plain_trees ? kPlainTree : 1) / 2,
-                           tree_latency(p), correction(traits_, p, request_.size.si)));
+        rows.push_back(row(true, p, tree_bus(p) * (made_.plain_trees ? kPlainTree : 1) / 2, tree_latency(p),
+                           correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
-      rows.push_back(row("ring", p, made_.path_class, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
+      rows.push_back(row(false, p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
     for (TunerEntry& entry : switch_rows(traits_, made_, generations_, request_)) rows.push_back(std::move(entry));
     return rows;
   }
@@ -138,11 +137,11 @@ class CostModel {
 
   /// Of a hop inside a node: NVLink's only if every hop is one direct NVLink.
   static double inner_hop(const Latency& latency, std::size_t protocol, const std::string& path_class) {
-    return (path_class == "NVL" ? latency.nvlink_hop : latency.pci_hop)[protocol];
+    return (path_class == to_text(PathClass::kNvl) ? latency.nvlink_hop : latency.pci_hop)[protocol];
   }
   /// The same of a tree: on POWER that of a ring if chunks are large.
   [[nodiscard]] double tree_hop(std::size_t protocol) const {
-    const bool as_ring = generations_.power && protocol == kSimple && made_.tree_class != "NVL";
+    const bool as_ring = generations_.power && protocol == kSimple && made_.tree_class != to_text(PathClass::kNvl);
     return inner_hop(as_ring ? traits_.ring : traits_.tree, protocol, made_.tree_class);
   }
 
@@ -193,18 +192,18 @@ class CostModel {
 
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
   /// NICs that are not behind a CPU.
-  [[nodiscard]] bool usable(const std::string& path_class, std::size_t protocol) const {
+  [[nodiscard]] bool usable(bool tree, std::size_t protocol) const {
     if (protocol != kLL128) return true;
     if (nodes_ > 1 && !made_.nics_near) return false;
-    return generations_.least >= kVolta && generations_.least == generations_.most &&
-           (path_class == "NVL" || path_class == "NVB" || path_class == "LOC");
+    const auto path_class = path_class_of(tree ? made_.tree_class : made_.path_class);
+    return generations_.least >= kVolta && generations_.least == generations_.most && path_class &&
+           *path_class <= PathClass::kNvb;
   }
 
-  [[nodiscard]] TunerEntry row(const std::string& algorithm, std::size_t protocol, const std::string& path_class,
-                               double GBps, double latency_us, double by_size) const {
+  [[nodiscard]] TunerEntry row(bool tree, std::size_t protocol, double GBps, double latency_us, double by_size) const {
     const double time = latency_us * kMicro + request_.size.si / (GBps * by_size * kGiga);
-    return {algorithm, kProtocolNames[protocol],    {GBps * kGiga}, {latency_us * kMicro},
-            {time},    usable(path_class, protocol)};
+    return {tree ? "tree" : "ring", kProtocolNames[protocol], {GBps * kGiga}, {latency_us * kMicro}, {time},
+            usable(tree, protocol)};
   }
 
   const TunerTraits& traits_;
@@ -228,6 +227,89 @@ std::size_t protocol_index(const std::string& protocol) {
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request) {
   return CostModel(traits, communicator, generations, request).rows();
+}
+
+namespace {
+
+// source of this block: models/libraries/SOURCES.md, "Graph era: blocks and threads"
+constexpr int kThreads = 512, kThreadsLL128 = 640, kThreadsNvls = 640, kThreadsNarrow = 256;
+constexpr double kNarrow = 12e9;  // source: the same; bytes/s of all rings together
+constexpr PerProtocol kLeastPerThread = {8, 8, 64};
+constexpr int kHalvedWhileMultipleOf = 128;
+constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllReduceTraffic = 2;
+
+// Messages. source: models/libraries/SOURCES.md, "Graph era: messages"
+constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
+
+int most_threads(const Communicator& made, const TunerEntry& entry) {
+  if (tuned(entry.algorithm).multicast) return kThreadsNvls;
+  const std::size_t protocol = protocol_index(entry.protocol);
+  if (protocol == kLL128) return kThreadsLL128;
+  const double bus = static_cast<double>(made.channels.size()) * channel_bandwidth(made).si;
+  const bool narrow = tuned(entry.algorithm).ring && protocol == kSimple && bus <= kNarrow;
+  return narrow ? kThreadsNarrow : kThreads;
+}
+
+double least_per_thread(const Communicator& made, const TunerEntry& entry) {
+  const std::size_t protocol = protocol_index(entry.protocol);
+  const bool each_rank = protocol == kLL && tuned(entry.algorithm).ring;
+  return kLeastPerThread[protocol] * (each_rank ? made.ranks() : 1);
+}
+
+/// Work goes to channels in whole cells of at least 16 KiB of traffic, so that rounding up may leave some without any.
+int channels_with_cells(int channels, const Communicator& made, const TunerEntry& entry, const TunerRequest& request) {
+  const double ranks = made.ranks();
+  const RingOperation operation = ring_operation(made.library, request.operation);
+  const bool split = operation == RingOperation::kAllGather || operation == RingOperation::kReduceScatter;
+  const double traffic = (split                                    ? ranks
+                          : operation == RingOperation::kAllReduce ? kAllReduceTraffic
+                                                                   : 1) *
+                         (protocol_index(entry.protocol) == kLL ? kLLTraffic : 1);
+  const double cell_B = std::ceil(std::ceil(kCellTraffic / traffic) / kCellGrain) * kCellGrain;
+  const double cells = std::max(1.0, std::ceil(request.size.si / (split ? ranks : 1) / cell_B));  // of nothing: one
+  return static_cast<int>(std::ceil(cells / std::ceil(cells / channels)));
+}
+
+}  // namespace
+
+TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
+                        const TunerRequest& request) {
+  TunerChoice choice{entry, 0, most_threads(communicator, entry), kPayloadShare[protocol_index(entry.protocol)]};
+  if (tuned(entry.algorithm).multicast) {
+    choice.channels = communicator.nvls_blocks;
+    return choice;
+  }
+  for (const Channel& channel : communicator.channels) choice.channels += channel.blocks;
+  const double least = least_per_thread(communicator, entry);
+  while (request.size.si < choice.channels * choice.threads * least) {
+    if (choice.channels >= 2)
+      --choice.channels;
+    else if (choice.threads % kHalvedWhileMultipleOf == 0)
+      choice.threads /= 2;
+    else
+      break;
+  }
+  if (traits.cells) choice.channels = channels_with_cells(choice.channels, communicator, entry, request);
+  return choice;
+}
+
+MessageChoice message_of(const Communicator& communicator, double size_B) {
+  int channels = 0;
+  for (const Channel& channel : communicator.channels) channels += channel.blocks;
+  int all = 1, ranks = 1;
+  while (all < channels) all *= 2;
+  while (ranks < communicator.ranks()) ranks *= 2;
+  MessageChoice choice;
+  const int least = std::max(1, all / ranks);
+  choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLeastPart_B))));
+  while (size_B / choice.channels > kMostPart_B && choice.channels <= all / 2) choice.channels *= 2;
+  const bool small = size_B / least <= kLLPart_B;
+  if (small) choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLLPart_B))));
+  choice.all_channels = all;
+  const std::size_t protocol = small ? kLL : kSimple;
+  choice.protocol = kProtocolNames[protocol];
+  choice.payload_share = kPayloadShare[protocol];
+  return choice;
 }
 
 }  // namespace linkcast::graph

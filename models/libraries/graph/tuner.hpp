@@ -8,7 +8,7 @@
 #include "models/libraries/graph/version.hpp"
 #include "models/libraries/ring_operation.hpp"
 #include "sim/machine/communicator.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/calibration.hpp"
 
 namespace linkcast::graph {
 
@@ -18,6 +18,8 @@ struct Generations {
   bool amd = false, power = false;
 };
 
+/// Places of protocols in tables.
+inline constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
 inline const std::array<std::string, kProtocols> kProtocolNames = {"LL", "LL128", "Simple"};
 /// Payload bytes / bytes stored. source: models/libraries/SOURCES.md (LL 8 of 16 bytes, LL128 120 of 128)
 inline constexpr PerProtocol kPayloadShare = {8.0 / 16, 120.0 / 128, 1};

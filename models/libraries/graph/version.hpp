@@ -2,14 +2,33 @@
 // What differs between the versions of NCCL's graph era: data only. Bandwidths are the library's own, GB/s one
 // direction.
 #include <array>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/libraries/graph/path_class.hpp"
 #include "models/libraries/ring_operation.hpp"
 
 namespace linkcast::graph {
+
+/// LOC the same place; NVL NVLink; NVB NVLink through one GPU in between; C2C CPU and GPU on one module; PIX one PCI
+/// switch; PXB several; P2C a NIC reached over C2C; PXN a NIC reached through another GPU; PHB through a CPU; SYS from
+/// CPU to CPU; NET another node.
+enum class PathClass { kLoc, kNvl, kNvb, kC2c, kPix, kPxb, kP2c, kPxn, kPhb, kSys, kNet };
+
+inline const std::string& to_text(PathClass path_class) {
+  static const std::array<std::string, 11> kNames = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                                                     "P2C", "PXN", "PHB", "SYS", "NET"};  // in the order of PathClass
+  return kNames.at(static_cast<std::size_t>(path_class));
+}
+
+/// nullopt: no such name.
+inline std::optional<PathClass> path_class_of(const std::string& name) {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(PathClass::kNet); ++i)
+    if (to_text(static_cast<PathClass>(i)) == name) return static_cast<PathClass>(i);
+  return std::nullopt;
+}
 
 /// NVLink figure of one link by the least compute capability it applies to.
 using BySm = std::map<int, double>;
@@ -125,10 +144,5 @@ struct Version {
 
 /// Oldest first.
 const std::vector<Version>& versions();
-
-/// Rows of a version's tables. @param name  "2.7", "2.8", "2.12", "2.14", "2.18", "2.20", "2.22", "2.23", "2.27" or
-/// "2.30"
-SearchTraits search_traits(const std::string& name);
-TunerTraits tuner_traits(const std::string& name);
 
 }  // namespace linkcast::graph

@@ -10,7 +10,7 @@
 #include "sim/forecast/schedule_forecast.hpp"
 #include "sim/machine/transport.hpp"
 #include "sim/plan/network_load.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 

@@ -1,7 +1,7 @@
 #include "sim/forecast/query/copy_keys.hpp"
 
 #include "sim/forecast/launching.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/shared_keys.hpp"
 
 namespace linkcast::copy {

@@ -3,7 +3,7 @@
 #include "sim/forecast/copy_forecast.hpp"
 #include "sim/forecast/copy_request.hpp"
 #include "sim/forecast/query/copy_keys.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 

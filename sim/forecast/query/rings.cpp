@@ -1,7 +1,7 @@
 // Queries of kind rings: what a communication library builds, and why.
 #include "sim/forecast/collective_answer.hpp"
 #include "sim/forecast/query/operation_key.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "sim/place/query/place_answer.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 

@@ -8,7 +8,7 @@
 #include "sim/base/index.hpp"
 #include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/placed_collective.hpp"
-#include "sim/machine/pair_collective.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/plan/cluster_message.hpp"
 #include "sim/plan/transfer.hpp"
 #include "sim/replay/flow_network.hpp"

@@ -1,6 +1,6 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
 #include "sim/machine/transport.hpp"
-#include "sim/query/key_text.hpp"
+#include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/replay/network.hpp"

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <new>
 
-#include "sim/base/estimate.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 #include "tests/fuzz/targets/target.hpp"
 
 namespace linkcast::fuzz {

@@ -1,13 +1,13 @@
 // Lines of a batch, and the words that options and keys take.
-#include "sim/base/estimate.hpp"
 #include "sim/base/hostlist.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/parse.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/place/slurm.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/whatif.hpp"
-#include "sim/records/gpu_model_names.hpp"
+#include "sim/records/gpu_models.hpp"
 #include "tests/fuzz/targets/target.hpp"
 
 namespace linkcast::fuzz {

@@ -4,26 +4,25 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
 #include "sim/base/file_hash.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
-#include "sim/base/quick_json.hpp"
-#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/edited.hpp"
+#include "sim/machine/fabric.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/machine/topology.hpp"
 #include "sim/machine/topology_reader.hpp"
 #include "sim/machine/trace_source.hpp"
-#include "sim/machine/variant.hpp"
 #include "sim/place/job_list.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/discovery.hpp"
 #include "sim/records/launch_record.hpp"
-#include "sim/records/left_out.hpp"
 #include "sim/records/measurement.hpp"
 #include "sim/records/nccl_choices.hpp"
 #include "sim/records/node_groups.hpp"
 #include "tests/fuzz/targets/target.hpp"
 #include "topologies/formats/drawing.hpp"
 #include "topologies/formats/infragraph.hpp"
-#include "topologies/formats/nccl_topo.hpp"
+#include "topologies/formats/nccl_xml.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::fuzz {
@@ -110,7 +109,7 @@ void add_records(std::vector<Target>& all) {
     all.push_back({name, ".json", [read](const Input& input) { static_cast<void>(read(input.path)); }});
   };
   record("measurement", read_measurement);
-  record("calibration", read_calibration);
+  record("calibration", [](const std::string& path) { return read_calibration(path); });
   record("discovery", read_discovery);
   record("launch", read_launch_record);
   record("left-out", read_left_out);
