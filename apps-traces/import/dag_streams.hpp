@@ -33,7 +33,7 @@ class DagStreams {
   std::vector<std::size_t> place_;  ///< the stream of each operation
 };
 
-/// Indices so that each comes after those it waits for, otherwise in the given order.
+/// Topological order: each index comes after those that it waits for; the given order decides between the rest.
 /// @param before  for each, what it waits for
 /// @returns  fewer than there are if some wait for each other
 std::vector<std::size_t> in_order(const std::vector<std::vector<std::size_t>>& before);

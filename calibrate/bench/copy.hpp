@@ -1,5 +1,5 @@
 #pragma once
-// One copy between two ends, as a value: who executes it, with which engine, and how it is checked.
+// One copy between two ends, as a value: which GPU executes it, with which engine, and how its result is checked.
 #include <cstddef>
 #include <string>
 #include <vector>

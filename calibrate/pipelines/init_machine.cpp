@@ -171,7 +171,7 @@ InitSources sort_outputs(const std::vector<std::string>& files, const std::strin
     const std::string text = topology_import::read_text(file);
     const std::string format = table_format(text);
     if (!format.empty() && !tables.emplace(format, file).second)
-      throw InputError(file + ": a second output of this sort, after " + tables[format]);
+      throw InputError(file + ": is of the same format as " + tables[format] + ": give one of them");
     const std::vector<std::string> found = lists_in(text);
     if (format.empty() && found.empty())
       throw InputError(file +

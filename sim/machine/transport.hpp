@@ -76,7 +76,7 @@ class Transports {
   static bool known(const std::string& name);
 
   /// Messages between ranks, fitted as whole curves: mpi_socket, mpi_node, mpi_network (GPU memory), *_host (host
-  /// memory), and the ways between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned;
+  /// memory), and the transports between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned;
   /// pinned_source, staged at the source alone, is made of others.
   /// Where no message between nodes was measured at all, mpi_network and mpi_network_host are what other machines have.
   /// @returns nullptr if none was measured on this machine

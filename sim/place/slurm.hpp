@@ -1,7 +1,7 @@
 #pragma once
 // Slurm's formats: which GPUs of which nodes are free, and a job as job_submit and prolog see it.
-// source: of nodes, `scontrol show nodes --json`: the keys of Slurm's OpenAPI plug-ins 0.0.38 (22.05: `sinfo --json`,
-// seen) and data parsers 0.0.39 to 0.0.43 (23.02 to 25.05, by their published OpenAPI descriptions); of jobs,
+// source for nodes: `scontrol show nodes --json`, the keys of Slurm's OpenAPI plug-ins 0.0.38 (22.05: `sinfo --json`,
+// seen) and data parsers 0.0.39 to 0.0.43 (23.02 to 25.05, by their published OpenAPI descriptions); for jobs:
 // job_submit_plugins and slurm.conf(5), gres.conf(5): --gres=gpu:TYPE:NUMBER, tres_per_node "gres/gpu:TYPE:NUMBER"
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@ struct Spread {
   double low = 1, high = 1;
 };
 
-/// A constraint that no other operation shares: what the operation gets of a link at most, were it alone there.
+/// A constraint of one operation alone: the most that it gets of a link on which nothing else runs.
 struct OwnLimit {
   double capacity_Bps = 0;
   int key = 0;  ///< of the machine's constraint that it stands for

@@ -22,7 +22,7 @@ class SwitchPairs {
   /// @param endpoints  in use
   SwitchPairs(const Cluster& cluster, const std::vector<int>& endpoints);
 
-  /// Empty, or why the ways are not those of the switches.
+  /// Why the routes are not those of the switches; empty where they are.
   [[nodiscard]] const std::string& irregular() const { return irregular_; }
   /// By place in the list of endpoints.
   [[nodiscard]] int switch_of(std::size_t endpoint) const { return switch_of_[endpoint]; }

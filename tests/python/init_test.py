@@ -88,7 +88,7 @@ class Init(InFolder):
         self.assert_refused(self.init(env=self.tool("nvidia-smi", failing)), "nvidia-smi shows no GPUs: NVIDIA-SMI has failed")
         self.assert_refused(self.init(INPUT / "nvlink-h200.txt"), "nothing says what joins them")
         self.assert_refused(self.init(INPUT / "p2p-p100-cuda8.txt"), "no output of nvidia-smi topo -m")
-        self.assert_refused(self.init(INPUT / "topo-h200.txt", INPUT / "topo-h200.txt"), "a second output of this sort")
+        self.assert_refused(self.init(INPUT / "topo-h200.txt", INPUT / "topo-h200.txt"), "is of the same format as")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["nvidia-smi"])
 
 

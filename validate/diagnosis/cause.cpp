@@ -404,7 +404,7 @@ constexpr std::array kTexts = {
     KindText{
         CauseKind::kGpuDirect, "GPUDirect off",
         "lsmod | grep -e nvidia_peermem -e nv_peer_mem; NCCL_DEBUG=INFO, look for GDRDMA; env | grep NCCL_NET_GDR"},
-    KindText{CauseKind::kPart, "slow part", "diagnose against the platform of this machine, which tries causes out"},
+    KindText{CauseKind::kPart, "slow part", "diagnose against the platform of this machine, which tests each cause"},
 };
 
 const KindText& row_of(CauseKind kind) {

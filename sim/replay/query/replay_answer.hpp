@@ -3,7 +3,7 @@
 
 namespace linkcast::replay {
 
-/// The answer of a query of kind replay, but for where it comes from: to_json() and, summed over ranks, the traffic.
+/// Answer of a query of kind replay, without its provenance: to_json() and the traffic summed over ranks.
 Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request);
 
 }  // namespace linkcast::replay
