@@ -163,7 +163,7 @@ TEST_CASE("a ring written as a schedule takes what NCCL's ring takes", "[physics
   }
 }
 
-TEST_CASE("all pairs: two hops, two messages and the sums of n - 1 chunks; an alltoall one hop and one message",
+TEST_CASE("all pairs: two hops, two messages and the sums of n - 1 chunks, an alltoall one hop and one message",
           "[physics][user_schedule]") {
   const auto node = made_platform("hgx-h200", kRates);
   const Cluster machine(*node);
