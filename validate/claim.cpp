@@ -1,5 +1,7 @@
 #include "validate/claim.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -70,12 +72,12 @@ void read_reduce(ObjectReader& r, Observable& quantity) {
   quantity.reduce = text_or_list(r, "reduce");
   const std::size_t levels = quantity.over.size() + (quantity.structure ? 1 : 0);
   if (quantity.reduce.size() != levels)
-    r.fail("reduce", "needs " + std::to_string(levels) + " reducers: one per variable of over, one for a structure");
+    r.fail("reduce", fmt::format("needs {} reducers: one per variable of over, one for a structure", levels));
   for (std::size_t i = 0; i < levels; ++i) {
     const bool known =
         quantity.reduce[i] == kNoReducer ? i == 0 && !quantity.over.empty() : is_reducer(quantity.reduce[i]);
     if (!known)
-      throw InputError(r.file(), r.pointer("reduce") + "/" + std::to_string(i),
+      throw InputError(r.file(), fmt::format("{}/{}", r.pointer("reduce"), i),
                        "unknown reducer '" + quantity.reduce[i] + "' (none: only first)");
   }
 }

@@ -1,5 +1,7 @@
 #include "validate/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -193,14 +195,14 @@ ComparedPoint described(const Calibration& calibration, const Measurement&, cons
 ComparedPoint described(const Calibration& calibration, const Measurement&, const MeasuredFlows& group) {
   double largest = 0;
   for (const auto& flow : group.flows) largest = std::max(largest, flow.size_B);
-  const std::string count = "x" + std::to_string(group.flows.size());
+  const std::string count = fmt::format("x{}", group.flows.size());
   return {"flows", joined({group.pattern, count, group.engine, group.direction}),  count,
           largest, shows_host_memory(group) && calibration.find(key::host_both()), median(group.time_s)};
 }
 
 ComparedPoint described(const Calibration&, const Measurement& measurement, const MeasuredCollective& c) {
-  const std::string nodes = c.nodes > 1 ? " on " + std::to_string(c.nodes) + " nodes" : "";
-  const std::string count = "x" + std::to_string(c.gpus.size() * static_cast<std::size_t>(c.nodes)) + nodes;
+  const std::string nodes = c.nodes > 1 ? fmt::format(" on {} nodes", c.nodes) : "";
+  const std::string count = fmt::format("x{}{}", c.gpus.size() * static_cast<std::size_t>(c.nodes), nodes);
   const bool base = !c.protocol.empty() && c.size_B < kSmall_B;  // what base costs are fitted on
   const bool fitted = base || shows_host_path(measurement, c);
   return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, fitted, median(c.time_s)};

@@ -1,5 +1,7 @@
 #include "validate/measured_query.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -89,8 +91,9 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
   if (c.nodes > 1) {
     for (std::size_t k = 0; k < c.gpus.size(); ++k)
       if (c.gpus[k] != static_cast<int>(k))
-        throw InputError(c.op.name() + " over several nodes is predicted of the first GPUs of each, 0 to " +
-                         std::to_string(c.gpus.size() - 1) + ", in this order");
+        throw InputError(
+            fmt::format("{} over several nodes is predicted of the first GPUs of each, 0 to {}, in this order",
+                        c.op.name(), c.gpus.size() - 1));
     query["nodes"] = c.nodes;
     query["gpus_per_node"] = c.gpus.size();
   } else {

@@ -1,5 +1,7 @@
 #include "validate/wiring.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -205,7 +207,7 @@ std::vector<double> Wiring::per_pair(const Structure& structure) const {
     else if (structure.measure == Measure::kPairWidest)
       out.push_back(widest(a, b));
     else if (route.empty())
-      throw InputError("gpu" + std::to_string(a) + " and gpu" + std::to_string(b) + " are not joined");
+      throw InputError(fmt::format("gpu{} and gpu{} are not joined", a, b));
     else if (structure.measure == Measure::kPairHops)
       out.push_back(static_cast<double>(route.size() - 1));
     else

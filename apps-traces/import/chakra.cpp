@@ -114,7 +114,7 @@ chakra_et::NodeType type_of(const ChakraObject& object) {
   }
   const std::int64_t number = object.whole("type");
   if (number < 0 || !chakra_et::NodeType_IsValid(static_cast<int>(number)))
-    object.fail("type", "type " + std::to_string(number) + " is not known");
+    object.fail("type", fmt::format("type {} is not known", number));
   return static_cast<chakra_et::NodeType>(number);
 }
 
@@ -161,7 +161,7 @@ bool ChakraJson::next(Json& object) {
   try {
     stream_ >> object;
   } catch (const Json::exception&) {
-    throw InputError(path_ + ": object " + std::to_string(index_ + 1) + " is not whole JSON");
+    throw InputError(fmt::format("{}: object {} is not whole JSON", path_, index_ + 1));
   }
   ++index_;
   return true;
@@ -170,7 +170,7 @@ bool ChakraJson::next(Json& object) {
 bool ChakraJson::take(chakra_et::Node& node) {
   Json json;
   if (!next(json)) return false;
-  const ChakraObject object(json, path_, "/" + std::to_string(index_ - 1));
+  const ChakraObject object(json, path_, fmt::format("/{}", index_ - 1));
   if (index_ == 1 && object.has("version") && !object.has("id")) return take(node);
   if (!object.has("id") && !object.has("name")) object.fail("id", "missing key: is it a node of Chakra's schema?");
   node.Clear();
@@ -184,8 +184,7 @@ bool ChakraJson::take(chakra_et::Node& node) {
   node.set_duration_micros(static_cast<std::uint64_t>(duration));
   const Json& attributes = object.list("attr");
   for (std::size_t i = 0; i < attributes.size(); ++i)
-    fill_attribute({attributes[i], path_, "/" + std::to_string(index_ - 1) + "/attr/" + std::to_string(i)},
-                   *node.add_attr());
+    fill_attribute({attributes[i], path_, fmt::format("/{}/attr/{}", index_ - 1, i)}, *node.add_attr());
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "apps-traces/import/flight_recorder_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps-traces/import/c10d_names.hpp"
@@ -35,11 +37,10 @@ double tensors_B(ObjectReader& r, const std::string& sizes_key, const std::strin
   const auto types = r.required<std::vector<std::string>>(types_key);
   if (!sizes.is_array()) r.fail(sizes_key, "must be an array");
   if (!sizes.empty() && types.size() != sizes.size() && types.size() != 1)
-    r.fail(types_key,
-           "has " + std::to_string(types.size()) + " types for " + std::to_string(sizes.size()) + " tensors");
+    r.fail(types_key, fmt::format("has {} types for {} tensors", types.size(), sizes.size()));
   double all_B = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::string at = sizes_key + "/" + std::to_string(i);
+    const std::string at = fmt::format("{}/{}", sizes_key, i);
     const std::string& type = types[types.size() == 1 ? 0 : i];
     const auto bytes = c10d_element_B(type);
     if (!bytes) r.fail(types_key, "type " + shown(type) + " is not known");
@@ -83,9 +84,10 @@ std::string group_of(ObjectReader& r) {
 }
 
 Entry read_entry(const Json& json, const std::string& file, std::size_t index) {
-  ObjectReader r(json, file, "/entries/" + std::to_string(index));
+  const std::string pointer = fmt::format("/entries/{}", index);
+  ObjectReader r(json, file, pointer);
   Entry entry;
-  entry.place = file + ":/entries/" + std::to_string(index);
+  entry.place = fmt::format("{}:{}", file, pointer);
   entry.in_B = tensors_B(r, "input_sizes", "input_dtypes");
   entry.out_B = tensors_B(r, "output_sizes", "output_dtypes");
   read_name(r, entry);
@@ -112,7 +114,7 @@ void read_groups(ObjectReader& r, Dump& dump) {
     std::vector<int> members;
     for (const Json& rank : ranks) {
       if (!rank.is_number_unsigned() || rank.get<double>() >= kMostRanks)
-        group.fail("ranks", "must hold ranks, below " + std::to_string(kMostRanks));
+        group.fail("ranks", fmt::format("must hold ranks, below {}", kMostRanks));
       members.push_back(rank.get<int>());
     }
     std::vector<int> sorted = members;
@@ -155,7 +157,7 @@ Dump read_dump(const std::string& path) {
     Entry entry = read_entry(entries[i], path, i);
     const auto group = dump.groups.find(entry.group);
     if (entry.message() && group != dump.groups.end() && entry.peer >= static_cast<int>(group->second.size()))
-      throw InputError(entry.place + "/profiling_name: peer " + std::to_string(entry.peer) + " is not in the group");
+      throw InputError(fmt::format("{}/profiling_name: peer {} is not in the group", entry.place, entry.peer));
     if (entry.op.empty())
       ++dump.markers;
     else

@@ -129,12 +129,11 @@ std::vector<RankRecording> read_all(const std::vector<std::string>& files) {
   }
   std::sort(ranks.begin(), ranks.end(), [](const RankRecording& a, const RankRecording& b) { return a.rank < b.rank; });
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const std::string is =
-        ranks[i].file + ": is rank " + std::to_string(ranks[i].rank) + " of " + std::to_string(ranks[i].ranks);
+    const std::string is = fmt::format("{}: is rank {} of {}", ranks[i].file, ranks[i].rank, ranks[i].ranks);
     if (ranks[i].ranks != static_cast<int>(ranks.size()))
-      throw InputError(is + ", and " + std::to_string(ranks.size()) + " files are given: one of each rank is needed");
+      throw InputError(fmt::format("{}, and {} files are given: one of each rank is needed", is, ranks.size()));
     if (i > 0 && ranks[i].rank == ranks[i - 1].rank) throw InputError(is + ", which another file is too");
-    if (ranks[i].rank != static_cast<int>(i)) throw InputError(is + ", and no file is rank " + std::to_string(i));
+    if (ranks[i].rank != static_cast<int>(i)) throw InputError(fmt::format("{}, and no file is rank {}", is, i));
   }
   return ranks;
 }

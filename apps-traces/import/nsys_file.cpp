@@ -108,6 +108,9 @@ class Reader {
             {"tid", thread},
             {"args", std::move(args)}};
   }
+  static Json event(const char* category, const std::string& name, const Span& span, std::int64_t thread, Json args) {
+    return event(category, name, span, std::to_string(thread), std::move(args));
+  }
 
   /// Columns 0 to 5 of all work: start, end, deviceId, streamId, correlationId, globalPid.
   std::size_t put_work(const Row& row, const char* category, const std::string& name, Json args) {
@@ -195,30 +198,29 @@ class Reader {
 
   void read_ranges() {
     constexpr int kText = 2, kTextId = 3, kThread = 4, kPayload = 5, kPayloadId = 6;
-    database_.read("NVTX_EVENTS", {"start", "end", "text", "textId", "globalTid", "jsonText", "jsonTextId"}, "start",
-                   [&](const Row& row) {
-                     if (!row.has(0) || !row.has(1)) return;  // a mark, a name, a range without its end
-                     std::string text = row.text(kText);
-                     if (text.empty()) text = string_of(row, kTextId);
-                     std::string payload = row.text(kPayload);
-                     if (payload.empty()) payload = string_of(row, kPayloadId);
-                     const Span when = span(row, 0);
-                     const std::int64_t thread = row.whole_or(kThread, 0);
-                     ranges_.add(thread, when.start_ns, text, payload);
-                     constexpr std::size_t kSome = 3;
-                     if (some_ranges_.size() < kSome && !text.empty() && !text.starts_with("nccl"))
-                       some_ranges_.insert(text);
-                     if (!step_.empty() && text.starts_with(step_)) {
-                       text = "ProfilerStep#" + text;
-                       has_step_ = true;
-                     }
-                     const bool marks = text.starts_with("ProfilerStep#") || text.starts_with("Optimizer.step");
-                     if (!marks) return;
-                     for (const auto& [key, at] : places_)
-                       if (key.first == of_thread(thread))
-                         all_.timelines[at].events.push_back(
-                             event("user_annotation", text, when, std::to_string(thread), Json::object()));
-                   });
+    database_.read(
+        "NVTX_EVENTS", {"start", "end", "text", "textId", "globalTid", "jsonText", "jsonTextId"}, "start",
+        [&](const Row& row) {
+          if (!row.has(0) || !row.has(1)) return;  // a mark, a name, a range without its end
+          std::string text = row.text(kText);
+          if (text.empty()) text = string_of(row, kTextId);
+          std::string payload = row.text(kPayload);
+          if (payload.empty()) payload = string_of(row, kPayloadId);
+          const Span when = span(row, 0);
+          const std::int64_t thread = row.whole_or(kThread, 0);
+          ranges_.add(thread, when.start_ns, text, payload);
+          constexpr std::size_t kSome = 3;
+          if (some_ranges_.size() < kSome && !text.empty() && !text.starts_with("nccl")) some_ranges_.insert(text);
+          if (!step_.empty() && text.starts_with(step_)) {
+            text = "ProfilerStep#" + text;
+            has_step_ = true;
+          }
+          const bool marks = text.starts_with("ProfilerStep#") || text.starts_with("Optimizer.step");
+          if (!marks) return;
+          for (const auto& [key, at] : places_)
+            if (key.first == of_thread(thread))
+              all_.timelines[at].events.push_back(event("user_annotation", text, when, thread, Json::object()));
+        });
   }
 
   void check_step() const {
@@ -233,24 +235,23 @@ class Reader {
 
   void read_calls() {
     constexpr int kThread = 2, kCorrelation = 3, kName = 4;
-    database_.read(
-        "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"}, "start",
-        [&](const Row& row) {
-          const std::int64_t thread = row.whole_or(kThread, 0);
-          const Number number{of_thread(thread), row.whole_or(kCorrelation, 0)};
-          const std::string name = call_name(string_of(row, kName));
-          const Span when = span(row, 0);
-          Json args{{"correlation", number.second}};
-          if (const auto launch = launches_.find(number); launch != launches_.end()) {
-            launch->second.seen = true;
-            launch->second.thread = thread;
-            launch->second.end_ns = when.end_ns;
-            for (const std::size_t at : launch->second.timelines)
-              all_.timelines[at].events.push_back(event("cuda_runtime", name, when, std::to_string(thread), args));
-            return;
-          }
-          put_wait(name, when, thread, number, args);
-        });
+    database_.read("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"}, "start",
+                   [&](const Row& row) {
+                     const std::int64_t thread = row.whole_or(kThread, 0);
+                     const Number number{of_thread(thread), row.whole_or(kCorrelation, 0)};
+                     const std::string name = call_name(string_of(row, kName));
+                     const Span when = span(row, 0);
+                     Json args{{"correlation", number.second}};
+                     if (const auto launch = launches_.find(number); launch != launches_.end()) {
+                       launch->second.seen = true;
+                       launch->second.thread = thread;
+                       launch->second.end_ns = when.end_ns;
+                       for (const std::size_t at : launch->second.timelines)
+                         all_.timelines[at].events.push_back(event("cuda_runtime", name, when, thread, args));
+                       return;
+                     }
+                     put_wait(name, when, thread, number, args);
+                   });
   }
 
   void put_wait(const std::string& name, const Span& when, std::int64_t thread, const Number& number, Json args) {
@@ -264,7 +265,7 @@ class Reader {
       Json its = args;  // a stream of NCCL waits for what it reads: the call of a collective makes it for itself
       if (!waits && wait != waits_.end() && wait->second.second && nccl_streams_.count({at, wait->second.first}) > 0)
         its["External id"] = "nccl";
-      all_.timelines[at].events.push_back(event("cuda_runtime", name, when, std::to_string(thread), std::move(its)));
+      all_.timelines[at].events.push_back(event("cuda_runtime", name, when, thread, std::move(its)));
     }
   }
 

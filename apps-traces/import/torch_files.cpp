@@ -1,5 +1,7 @@
 #include "apps-traces/import/torch_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -25,7 +27,7 @@ class Nodes {
   explicit Nodes(std::string file) { trace_.file = std::move(file); }
 
   void add(const Json& json, std::size_t index) {
-    ObjectReader r(json, trace_.file, "/nodes/" + std::to_string(index));
+    ObjectReader r(json, trace_.file, fmt::format("/nodes/{}", index));
     TorchNode node;
     node.id = r.required<std::int64_t>("id");
     node.name = r.required<std::string>("name");
@@ -166,7 +168,7 @@ class Events {
   explicit Events(std::string file) { times_.file = std::move(file); }
 
   void add(const Json& json, std::size_t index) {
-    ObjectReader r(json, times_.file, "/traceEvents/" + std::to_string(index));
+    ObjectReader r(json, times_.file, fmt::format("/traceEvents/{}", index));
     const kineto::Category kind = kineto::category_of(r.optional<std::string>("cat").value_or(""));
     const bool gpu = kineto::on_gpu(kind);
     if (!gpu && kind != kineto::Category::kOperator && kind != kineto::Category::kAnnotation) return;
@@ -183,7 +185,7 @@ class Events {
     work.began = r.required<double>("ts");
     work.time_s = r.required<double>("dur") / 1e6;
     if (work.time_s < 0) r.fail("dur", "must not be negative");
-    work.stream = "stream " + std::to_string(args.required<std::int64_t>("stream"));
+    work.stream = fmt::format("stream {}", args.required<std::int64_t>("stream"));
     const auto name = r.required<std::string>("name");
     const bool copy = kind == kineto::Category::kGpuCopy;
     if (copy && name.find("HtoD") != std::string::npos) work.copy = "h2d";

@@ -1,5 +1,7 @@
 #include "calibrate/fit/fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -27,17 +29,17 @@ constexpr double kBetweenOccasionsStartup = 0.03;
 int device_of(const Topology& topology, const Measurement& m, std::size_t point, const std::string& id) {
   const auto device = topology.find(id);
   if (!device)
-    throw InputError(m.path, "/points/" + std::to_string(point),
-                     "'" + id + "' is no device of topology " + topology.name);
+    throw InputError(m.path, fmt::format("/points/{}", point),
+                     fmt::format("'{}' is no device of topology {}", id, topology.name));
   if (topology.devices[static_cast<std::size_t>(*device)].kind != DeviceKind::kGpu)
-    throw InputError(m.path, "/points/" + std::to_string(point),
-                     "'" + id + "' is no GPU: only host copies may name others");
+    throw InputError(m.path, fmt::format("/points/{}", point),
+                     fmt::format("'{}' is no GPU: only host copies may name others", id));
   return *device;
 }
 
 /// Refuses a copy that these wires cannot carry in that way.
 void check_sample(const Platform& wires, const Sample& s, const Measurement& m, std::size_t point) {
-  const std::string pointer = "/points/" + std::to_string(point);
+  const std::string pointer = fmt::format("/points/{}", point);
   if (s.transport.rfind("peer", 0) == 0 && !wires.peer_route(s.source, s.target))
     throw InputError(m.path, pointer, "topology " + wires.topology().name + " gives these two GPUs no peer access");
   const auto relays = s.transport == "relay" ? wires.relays(s.source, s.target) : std::vector<int>{s.via};
@@ -186,9 +188,8 @@ void check_members(const Measurement& m, const Topology& topology) {
   for (const MeasuredCollective& c : m.collectives)
     for (std::size_t k = 0; k < c.gpus.size(); ++k)
       if (c.gpus[k] >= count)
-        throw InputError(
-            m.path, "/points/" + std::to_string(c.point) + "/gpus/" + std::to_string(k),
-            std::to_string(c.gpus[k]) + " is no GPU of " + topology.name + ": 0 to " + std::to_string(count - 1));
+        throw InputError(m.path, fmt::format("/points/{}/gpus/{}", c.point, k),
+                         fmt::format("{} is no GPU of {}: 0 to {}", c.gpus[k], topology.name, count - 1));
 }
 
 /// Models of the CPUs and PCIe switches, sorted.

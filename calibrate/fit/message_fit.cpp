@@ -2,6 +2,8 @@
 // pieces. The pieces are monotone; a jump up at a change of protocol is one piece ending and a later one starting.
 #include "calibrate/fit/message_fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -131,7 +133,7 @@ constexpr double kFall = 2.5;
 
 const Device& end_of(const Platform& wires, const Measurement& m, std::size_t point, const std::string& id,
                      int& index) {
-  const std::string pointer = "/points/" + std::to_string(point);
+  const std::string pointer = fmt::format("/points/{}", point);
   const auto device = wires.topology().find(id);
   if (!device) throw InputError(m.path, pointer, "'" + id + "' is no device of topology " + wires.topology().name);
   const Device& found = wires.topology().devices[static_cast<std::size_t>(*device)];
@@ -151,7 +153,7 @@ Sample sample_of(const Platform& wires, const Measurement& m, std::size_t point)
   const Device& source = end_of(wires, m, point, p.source, s.source);
   const Device& target = end_of(wires, m, point, p.target, s.target);
   if (source.kind != target.kind)
-    throw InputError(m.path, "/points/" + std::to_string(point),
+    throw InputError(m.path, fmt::format("/points/{}", point),
                      "both buffers of a message are of GPUs, or both of CPUs");
   s.transport = p.transport.name();
   if (p.transport == Carrier::kMpi) {

@@ -1,5 +1,7 @@
 #include "calibrate/fit/noise_fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -32,7 +34,7 @@ Found look_up(const FitContext& context, const Measurement& m, const MeasuredSpr
     throw InputError(m.path, "/points",
                      "'" + spread.distance + "': no distance of this fabric with links between switches");
   if (spread.service_level != kDefaultLevel)
-    throw InputError(m.path, "/points", "noise is that of the default service level, " + std::to_string(kDefaultLevel));
+    throw InputError(m.path, "/points", fmt::format("noise is that of the default service level, {}", kDefaultLevel));
   Calibration curves;
   curves.parameters = context.found;
   const std::string transport = spread.transport == Carrier::kMpi ? "mpi_network" : spread.transport.name();

@@ -5,6 +5,8 @@
 // and below some size the copy is launch-bound (flat). All coefficients are linear once c and the flat end are chosen.
 #include "calibrate/fit/staged_fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -247,10 +249,10 @@ class StagedFit {
   void refuse_beyond_nominal(double rate_Bps, const char* way) const {
     for (const Cable& cable : context_.wires->topology().cables)
       if (cable.kind == kind_ && rate_Bps > cable.bandwidth.si)
-        throw InputError("calibrate fit: the staged copies would need " + std::to_string(rate_Bps / 1e9) + " GB/s " +
-                         way + " the host, more than " + parameter_subject(ParameterOf::kCable, kind_) +
-                         " has: copies between host memory and a GPU over " +
-                         "message sizes are needed (linkcast-bench --only host_copy)");
+        throw InputError(fmt::format(
+            "calibrate fit: the staged copies would need {:f} GB/s {} the host, more than {} has: copies between host "
+            "memory and a GPU over message sizes are needed (linkcast-bench --only host_copy)",
+            rate_Bps / 1e9, way, parameter_subject(ParameterOf::kCable, kind_)));
   }
 
   /// A steady part slower than both ways is limited by the staging.

@@ -231,10 +231,10 @@ std::string found_text(const Topology& topology) {
   const std::string joined = s.join == lending::Join::kNone     ? "no link between GPUs but PCIe"
                              : s.join == lending::Join::kSwitch ? s.join_name + " through a switch"
                                                                 : s.join_name + " from GPU to GPU";
-  return topology.title + "; " + joined + (s.pcie_generation > 0 ? "; PCIe " + std::to_string(s.pcie_generation) : "") +
-         "; CPUs: " + std::to_string(count_of(topology, DeviceKind::kCpu)) +
-         "; PCIe switches: " + std::to_string(count_of(topology, DeviceKind::kPcieSwitch)) +
-         "; adapters: " + std::to_string(count_of(topology, DeviceKind::kNic));
+  return fmt::format("{}; {}{}; CPUs: {}; PCIe switches: {}; adapters: {}", topology.title, joined,
+                     s.pcie_generation > 0 ? fmt::format("; PCIe {}", s.pcie_generation) : "",
+                     count_of(topology, DeviceKind::kCpu), count_of(topology, DeviceKind::kPcieSwitch),
+                     count_of(topology, DeviceKind::kNic));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "sim/base/hostlist.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -32,10 +34,7 @@ unsigned long number_of(const std::string& digits, const std::string& all) {
   return number;
 }
 
-std::string padded(unsigned long number, std::size_t width) {
-  const std::string digits = std::to_string(number);
-  return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
-}
+std::string padded(unsigned long number, std::size_t width) { return fmt::format("{:0{}}", number, width); }
 
 /// "1-4,07" to 1 2 3 4 07
 std::vector<std::string> numbers_in(const std::string& ranges, const std::string& all) {

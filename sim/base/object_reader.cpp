@@ -1,5 +1,6 @@
 #include "sim/base/object_reader.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class DuplicateKeys {
   };
   std::string pointer() const {
     std::string path;
-    for (const Open& open : open_) path += "/" + (open.array ? std::to_string(open.elements - 1) : escaped(open.key));
+    for (const Open& open : open_) path += open.array ? fmt::format("/{}", open.elements - 1) : "/" + escaped(open.key);
     return path;
   }
 
@@ -138,7 +139,7 @@ std::vector<ObjectReader> ObjectReader::objects(const std::string& key) {
   if (!list.is_array()) fail(key, "must be an array of objects");
   std::vector<ObjectReader> readers;
   for (std::size_t i = 0; i < list.size(); ++i)
-    readers.emplace_back(list[i], file_, pointer(key) + "/" + std::to_string(i));
+    readers.emplace_back(list[i], file_, fmt::format("{}/{}", pointer(key), i));
   return readers;
 }
 std::vector<std::pair<std::string, ObjectReader>> ObjectReader::named_objects() {
@@ -365,7 +366,7 @@ Json parse(Input& input, const std::string& name) {
 void refuse_deep_json(int depth, Json::parse_event_t event, const std::string& name) {
   const bool starts = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
   if (starts && depth >= kDeepestJson)
-    throw InputError(name + ": nested deeper than " + std::to_string(kDeepestJson) + " levels");
+    throw InputError(fmt::format("{}: nested deeper than {} levels", name, kDeepestJson));
 }
 
 Json parse_foreign_json(std::istream& stream, const std::string& name) { return parse(stream, name); }

@@ -1,5 +1,7 @@
 #include "sim/machine/cluster.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -102,8 +104,7 @@ void Cluster::find_nics() {
   std::vector<int> users(nics_.size(), 0);
   for (int k = 0; k < node_->gpu_count(); ++k) {
     const int best = nearest_nic(node_->gpu(k), users);
-    if (best < 0)
-      throw InputError("gpu" + std::to_string(k) + " of " + node_->topology().name + " has no way to a NIC");
+    if (best < 0) throw InputError(fmt::format("gpu{} of {} has no way to a NIC", k, node_->topology().name));
     Route there{way_to_nic(node_->gpu(k), best)}, back;
     for (auto link = there.links.rbegin(); link != there.links.rend(); ++link) back.links.push_back(*link ^ 1);
     nic_of_.push_back(best);
@@ -140,8 +141,8 @@ void Cluster::find_ways() {
 const std::vector<int>& Cluster::way_to_nic(int device, int nic) const {
   const auto it = ways_.find({device, nic});
   if (it == ways_.end())
-    throw InputError(node_->topology().devices[static_cast<std::size_t>(device)].id + " has no way to NIC " +
-                     std::to_string(nic));
+    throw InputError(
+        fmt::format("{} has no way to NIC {}", node_->topology().devices[static_cast<std::size_t>(device)].id, nic));
   return it->second;
 }
 
@@ -228,8 +229,8 @@ std::string Cluster::id(int key) const {
     return fabric_->vertex_name(engine / 2) + (engine % 2 == 0 ? " sends" : " receives");
   }
   if (key < nodes_ * per_node_)
-    return "node" + std::to_string(key / per_node_) + "/" +
-           node_->constraints()[static_cast<std::size_t>(key % per_node_)].id;
+    return fmt::format("node{}/{}", key / per_node_,
+                       node_->constraints()[static_cast<std::size_t>(key % per_node_)].id);
   const FabricLink link = fabric_->link(key - nodes_ * per_node_);
   return fabric_->vertex_name(link.from) + "->" + fabric_->vertex_name(link.to);
 }

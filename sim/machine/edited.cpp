@@ -1,5 +1,7 @@
 #include "sim/machine/edited.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -189,7 +191,7 @@ std::size_t Editor::cable(const Edit& edit, const std::string& kind) const {
     const bool fits = std::minmax(c.a, c.b) == std::minmax(a, b) && (kind.empty() || c.kind == kind);
     if (fits) found.push_back(i);
     if (c.a == a || c.b == a || c.a == b || c.b == b)
-      known.push_back(c.id + " (" + std::to_string(c.count) + " x " + c.kind + ")");
+      known.push_back(fmt::format("{} ({} x {})", c.id, c.count, c.kind));
   }
   const std::string both = id_of(a) + " and " + id_of(b);
   if (known.empty()) refuse(edit, "no such cable; " + both + " have no cable left");
@@ -231,8 +233,7 @@ void Editor::disable_gpudirect(const Edit& edit) {
 void Editor::remove(const Edit& edit) {
   const std::size_t index = cable(edit, edit.kind);
   Cable& bundle = wiring_.cables[index];
-  if (edit.count > bundle.count)
-    refuse(edit, bundle.id + " has " + std::to_string(bundle.count) + " x " + bundle.kind + " only");
+  if (edit.count > bundle.count) refuse(edit, fmt::format("{} has {} x {} only", bundle.id, bundle.count, bundle.kind));
   bundle.count -= edit.count == 0 ? bundle.count : edit.count;
   if (bundle.count == 0) wiring_.cables.erase(wiring_.cables.begin() + static_cast<std::ptrdiff_t>(index));
   reindex();
@@ -300,8 +301,7 @@ void Editor::add(const Edit& edit) {
   for (Cable& c : wiring_.cables) {
     if (std::minmax(c.a, c.b) != std::minmax(a, b)) continue;
     if (c.kind != edit.kind)
-      refuse(edit, c.id + " has " + std::to_string(c.count) + " x " + c.kind +
-                       ": remove or swap it, one kind joins two devices");
+      refuse(edit, fmt::format("{} has {} x {}: remove or swap it, one kind joins two devices", c.id, c.count, c.kind));
     c.count += edit.count;
     return;
   }
@@ -395,8 +395,8 @@ void Editor::check_hosts(const Platform& edited) const {
     if (base_->socket_of(base_->gpu(k)) < 0 || edited.socket_of(edited.gpu(k)) >= 0) continue;
     std::vector<std::string> texts;
     for (const Edit& edit : *edits_) texts.push_back(edit.text);
-    throw InputError("edits '" + listed(texts) + "' leave gpu" + std::to_string(k) + " of " + base_->wiring().name +
-                     " without a way to a CPU");
+    throw InputError(
+        fmt::format("edits '{}' leave gpu{} of {} without a way to a CPU", listed(texts), k, base_->wiring().name));
   }
 }
 
@@ -424,14 +424,14 @@ Edit edit_at(const Variant& variant, std::size_t i) {
   try {
     return parse_edit(variant.changes[i].edit);
   } catch (const InputError& error) {
-    throw InputError(variant.path, "/changes/" + std::to_string(i) + "/edit", error.what());
+    throw InputError(variant.path, fmt::format("/changes/{}/edit", i), error.what());
   }
 }
 
 /// Only cables: a variant is a wiring. Rates and fabrics belong into a topology and its calibration.
 void check_verb(const Variant& variant, const Edit& edit, std::size_t i) {
   if (edit.verb != EditVerb::kRemove && edit.verb != EditVerb::kAdd)
-    throw InputError(variant.path, "/changes/" + std::to_string(i) + "/edit",
+    throw InputError(variant.path, fmt::format("/changes/{}/edit", i),
                      "'" + edit.text + "': a variant removes and adds cables, nothing else");
 }
 

@@ -1,5 +1,7 @@
 #include "sim/machine/inherit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -266,7 +268,7 @@ std::string join_text(const Structure& s) {
 
 std::string host_text(const Structure& s) {
   if (!s.host.empty()) return "CPU on " + s.host;
-  return s.pcie_generation > 0 ? "PCIe " + std::to_string(s.pcie_generation) : "no PCIe";
+  return s.pcie_generation > 0 ? fmt::format("PCIe {}", s.pcie_generation) : "no PCIe";
 }
 
 std::string compared(const std::string& here, const std::string& there) {

@@ -1,5 +1,7 @@
 #include "sim/machine/machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -19,8 +21,10 @@ void check_one_way(const LibraryTopology& seen, const std::vector<int>& gpus) {
   const auto takes = [&](int gpu) { return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end(); };
   for (const auto& [from, to] : seen.one_way)
     if (takes(from) && takes(to))
-      throw InputError("library_topology: the file lacks gpu" + std::to_string(from) + ", whose NVLinks to gpu" +
-                       std::to_string(to) + " have no way back in it: NCCL stops. Add gpu" + std::to_string(from));
+      throw InputError(fmt::format(
+          "library_topology: the file lacks gpu{0}, whose NVLinks to gpu{1} have no way back in it: NCCL stops. "
+          "Add gpu{0}",
+          from, to));
 }
 
 Communicator build_inside(const Platform& platform, const std::string& library, const std::vector<int>& gpus) {

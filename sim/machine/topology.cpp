@@ -1,5 +1,7 @@
 #include "sim/machine/topology.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -100,7 +102,7 @@ std::optional<int> gpu_number(const std::string& id) {
   int number = -1;
   const auto [end, error] = std::from_chars(id.data() + 3, id.data() + id.size(), number);
   if (error != std::errc() || end != id.data() + id.size() || number < 0) return std::nullopt;
-  if (id != "gpu" + std::to_string(number)) return std::nullopt;  // gpu01
+  if (id != fmt::format("gpu{}", number)) return std::nullopt;  // gpu01
   return number;
 }
 
@@ -137,7 +139,7 @@ Cable read_cable(ObjectReader r, const Topology& topology) {
   for (int end = 0; end < 2; ++end) {
     const auto device = topology.find(ends[static_cast<std::size_t>(end)]);
     if (!device)
-      throw InputError(r.file(), r.pointer("between") + "/" + std::to_string(end),
+      throw InputError(r.file(), fmt::format("{}/{}", r.pointer("between"), end),
                        "no device '" + ends[static_cast<std::size_t>(end)] + "' above");
     (end == 0 ? c.a : c.b) = *device;
   }
@@ -214,7 +216,7 @@ void Topology::index() {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
-    const std::string pointer = "/devices/" + std::to_string(i) + "/id";
+    const std::string pointer = fmt::format("/devices/{}/id", i);
     if (!seen.insert(device.id).second) throw InputError(path, pointer, "duplicate device '" + device.id + "'");
     if (device.kind != DeviceKind::kGpu) continue;
     const auto number = gpu_number(device.id);
@@ -224,8 +226,7 @@ void Topology::index() {
   gpus_.clear();
   for (const auto& [number, device] : by_number) {
     if (number != static_cast<int>(gpus_.size()))
-      throw InputError(path, "/devices",
-                       "gpu" + std::to_string(gpus_.size()) + " is missing: gpus count from 0 without gaps");
+      throw InputError(path, "/devices", fmt::format("gpu{} is missing: gpus count from 0 without gaps", gpus_.size()));
     gpus_.push_back(device);
   }
   if (gpus_.empty()) throw InputError(path, "/devices", "no gpu");

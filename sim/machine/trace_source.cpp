@@ -1,5 +1,7 @@
 #include "sim/machine/trace_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -58,7 +60,7 @@ int TraceOptions::whole(const std::string& key, int otherwise, int least) const 
   if (value == nullptr) return otherwise;
   const Json json = parse_foreign_json(*value, "option " + key);
   if (!json.is_number_integer() || json.get<std::int64_t>() < least || json.get<std::int64_t>() > 1000000000)
-    refuse(key, *value, "a whole number of at least " + std::to_string(least));
+    refuse(key, *value, fmt::format("a whole number of at least {}", least));
   return json.get<int>();
 }
 

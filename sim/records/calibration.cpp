@@ -1,5 +1,7 @@
 #include "sim/records/calibration.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,8 +39,7 @@ Correlation read_correlation(ObjectReader r, const std::map<std::string, Paramet
     if (parameters.count(name) == 0) r.fail("names", "'" + name + "' is none of the parameters");
   if (c.lower.size() != c.names.size()) r.fail("lower", "must have one row for each name");
   for (std::size_t i = 0; i < c.lower.size(); ++i) {
-    if (c.lower[i].size() != i)
-      r.fail("lower", "row " + std::to_string(i) + " must have " + std::to_string(i) + " numbers");
+    if (c.lower[i].size() != i) r.fail("lower", fmt::format("row {0} must have {0} numbers", i));
     for (const double one : c.lower[i])
       if (!(std::abs(one) <= 1)) r.fail("lower", "a correlation must be from -1 to 1");
   }

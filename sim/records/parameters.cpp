@@ -1,5 +1,7 @@
 #include "sim/records/parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -135,7 +137,7 @@ bool digits(std::string_view text) {
 std::string ParameterRow::refusal(double value) const {
   if (unit == "B/s" && !(value > 0)) return "a bandwidth must be above 0";
   if (value < 0) return "must be 0 or more";
-  return value >= below ? "must be below " + std::to_string(below) : "";
+  return value >= below ? fmt::format("must be below {:f}", below) : "";
 }
 
 ParameterKey ParameterRow::key(std::string_view subject_of_name) const {

@@ -1,5 +1,6 @@
 #include "sim/records/trace.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -305,7 +306,7 @@ double at_least_one(ObjectReader& r, const std::string& key) {
 
 int rank_of(ObjectReader& r, const std::string& key, int ranks) {
   const int rank = r.required<int>(key);
-  if (rank < 0 || rank >= ranks) r.fail(key, "must be 0 to " + std::to_string(ranks - 1));
+  if (rank < 0 || rank >= ranks) r.fail(key, fmt::format("must be 0 to {}", ranks - 1));
   return rank;
 }
 
@@ -319,7 +320,7 @@ void read_groups(ObjectReader& r, TraceHeader& header) {
     std::vector<char> seen(static_cast<std::size_t>(header.ranks), 0);
     for (const int rank : ranks) {
       if (rank < 0 || rank >= header.ranks)
-        all.fail(item.key(), "must be ranks from 0 to " + std::to_string(header.ranks - 1));
+        all.fail(item.key(), fmt::format("must be ranks from 0 to {}", header.ranks - 1));
       if (std::exchange(seen[static_cast<std::size_t>(rank)], 1) != 0) all.fail(item.key(), "must name each rank once");
     }
     if (ranks.empty()) all.fail(item.key(), "must not be empty");
@@ -333,7 +334,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   TraceHeader header;
   header.name = r.required<std::string>("name");
   header.ranks = r.required<int>("ranks");
-  if (header.ranks < 1 || header.ranks > kMostRanks) r.fail("ranks", "must be 1 to " + std::to_string(kMostRanks));
+  if (header.ranks < 1 || header.ranks > kMostRanks) r.fail("ranks", fmt::format("must be 1 to {}", kMostRanks));
   header.source = r.required<std::string>("source");
   header.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
   read_groups(r, header);
@@ -439,7 +440,7 @@ std::optional<std::string_view> TraceReader::any_line() {
   } catch (const InputError& error) {
     const std::string what = error.what();  // what unpacks the file names it
     if (what.rfind(name_, 0) == 0) throw;
-    throw InputError(name_ + " line " + std::to_string(line_ + 1) + ": " + what);
+    throw InputError(fmt::format("{} line {}: {}", name_, line_ + 1, what));
   }
 }
 
@@ -449,7 +450,7 @@ bool TraceReader::next_line() {
     text_ = *text;
     if (text_.find_first_not_of(" \t\r") != std::string_view::npos) return true;
   }
-  if (stream_->bad()) throw InputError(name_ + " line " + std::to_string(line_) + ": cannot be read further");
+  if (stream_->bad()) throw InputError(fmt::format("{} line {}: cannot be read further", name_, line_));
   return false;
 }
 
@@ -470,7 +471,7 @@ bool TraceReader::next(TraceEvent& event) {
 
 /// Says what is wrong with the line.
 TraceEvent TraceReader::read_strictly() {
-  const std::string place = name_ + " line " + std::to_string(line_);
+  const std::string place = fmt::format("{} line {}", name_, line_);
   const Json json = parse_json(std::string(text_), place);
   ObjectReader r(json, place);
   TraceEvent event;

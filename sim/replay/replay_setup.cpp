@@ -16,11 +16,10 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
     if (taken.count(gpu) == 0) placed.push_back(gpu);
   if (static_cast<int>(placed.size()) != ranks) {
-    const std::string has = fmt::format("{} has {} ranks and ", part.trace, ranks);
-    const std::string count = std::to_string(placed.size());
-    if (!part.gpus.empty()) throw InputError(key + ": " + has + count + " GPUs are named");
-    if (key == "also") throw InputError(key + ": " + has + count + " GPUs are left for it");
-    throw InputError(has + "the machine has " + count + " GPUs");
+    const std::string has = fmt::format("{} has {} ranks and", part.trace, ranks);
+    if (!part.gpus.empty()) throw InputError(fmt::format("{}: {} {} GPUs are named", key, has, placed.size()));
+    if (key == "also") throw InputError(fmt::format("{}: {} {} GPUs are left for it", key, has, placed.size()));
+    throw InputError(fmt::format("{} the machine has {} GPUs", has, placed.size()));
   }
   std::set<int> own;
   for (const int gpu : placed) {

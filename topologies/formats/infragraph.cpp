@@ -1,5 +1,7 @@
 #include "topologies/formats/infragraph.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <map>
 #include <set>
@@ -33,7 +35,7 @@ std::string choice_of(DeviceKind kind) {
 std::string description_of(const Device& device) {
   std::string text = device.model.empty() ? to_text(device.kind) : device.model;
   if (device.kind == DeviceKind::kGpu)
-    text += "; compute capability " + std::to_string(device.sm / 10) + "." + std::to_string(device.sm % 10);
+    text += fmt::format("; compute capability {}.{}", device.sm / 10, device.sm % 10);
   if (!device.vendor.empty()) text += "; vendor " + device.vendor;
   if (!device.group.empty()) text += "; group " + device.group;
   return text;
@@ -54,7 +56,7 @@ class Writer {
     for (Component& c : components_) {
       const bool whole = c.first == 0 && runs[c.prefix] == 1;
       if (c.first >= 0 && !whole) c.name += std::to_string(c.first);
-      if (c.first >= 0 && !whole && c.count > 1) c.name += "-" + std::to_string(c.first + c.count - 1);
+      if (c.first >= 0 && !whole && c.count > 1) c.name += fmt::format("-{}", c.first + c.count - 1);
     }
   }
 
@@ -104,16 +106,16 @@ class Writer {
 
   [[nodiscard]] std::string endpoint(int device) const {
     const auto& [component, index] = places_[static_cast<std::size_t>(device)];
-    return components_[component].name + "[" + std::to_string(index) + "]";
+    return fmt::format("{}[{}]", components_[component].name, index);
   }
 
   /// One link a kind, number and rate; names are unique, so a second rate gets a number.
   std::string link_of(const Cable& cable) {
-    const std::string plain = (cable.count > 1 ? std::to_string(cable.count) + " x " : "") + cable.kind;
+    const std::string plain = cable.count > 1 ? fmt::format("{} x {}", cable.count, cable.kind) : cable.kind;
     const auto key = std::pair(plain, cable.bandwidth.si);
     if (const auto it = names_.find(key); it != names_.end()) return it->second;
     std::string name = plain;
-    for (int again = 2; !link_names_.insert(name).second; ++again) name = plain + " (" + std::to_string(again) + ")";
+    for (int again = 2; !link_names_.insert(name).second; ++again) name = fmt::format("{} ({})", plain, again);
     const double rate = cable.bandwidth.si * cable.count / kGiga;
     links_.push_back(
         {{"name", name},

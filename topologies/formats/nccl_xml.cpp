@@ -68,6 +68,8 @@ std::string bus_id(int domain, int bus) {
   return text.data();
 }
 
+std::pair<std::string, std::string> whole(const char* name, long long value) { return {name, std::to_string(value)}; }
+
 /// Speed and width as the kernel prints them; both are empty for a GPU without a PCIe cable, as in NCCL's own files of
 /// machines whose kernel does not say.
 Attributes port_of(const Cable* cable) {
@@ -78,7 +80,7 @@ Attributes port_of(const Cable* cable) {
   constexpr long most = 32;  // source: PCI Express Base Specification, widest link
   if (lanes < 1 || lanes > most)
     throw InputError(cable->id + ": " + cable->kind + " of this bandwidth is no PCIe link of 1 to 32 lanes");
-  return {{"link_speed", pcie_transfers(generation) + " GT/s PCIe"}, {"link_width", std::to_string(lanes)}};
+  return {{"link_speed", pcie_transfers(generation) + " GT/s PCIe"}, whole("link_width", lanes)};
 }
 
 class Writer {
@@ -164,7 +166,7 @@ class Writer {
   }
 
   [[nodiscard]] Element cpu_element(int cpu, int number) {
-    Element element{"cpu", {{"host_hash", "0x1"}, {"numaid", std::to_string(number)}}, {}};
+    Element element{"cpu", {{"host_hash", "0x1"}, whole("numaid", number)}, {}};
     for (auto& attribute : cpu_identity(device(cpu))) element.attributes.push_back(std::move(attribute));
     for (const Child& child : children(cpu, -1)) element.children.push_back(pci_element(child, cpu));
     return element;
@@ -194,8 +196,8 @@ class Writer {
 
   [[nodiscard]] Element gpu_element(int at) const {
     const auto& gpus = topology_.gpus();
-    const std::string number = std::to_string(std::find(gpus.begin(), gpus.end(), at) - gpus.begin());
-    Element gpu{"gpu", {{"dev", number}, {"sm", std::to_string(device(at).sm)}, {"rank", number}, {"gdr", "1"}}, {}};
+    const auto number = std::find(gpus.begin(), gpus.end(), at) - gpus.begin();
+    Element gpu{"gpu", {whole("dev", number), whole("sm", device(at).sm), whole("rank", number), {"gdr", "1"}}, {}};
     std::vector<const Cable*> cables;
     for (const Cable& cable : topology_.cables)
       if (is_accelerator_cable(cable.kind) && other_end(cable, at) >= 0) cables.push_back(&cable);
@@ -210,30 +212,33 @@ class Writer {
   [[nodiscard]] Element link_element(const Cable& cable, int gpu) const {
     const int other = other_end(cable, gpu);
     const DeviceKind end = device(other).kind;
-    const std::string count = std::to_string(cable.count);
+    const auto count = whole("count", cable.count);
     if (end == DeviceKind::kCpu && cpu_[index(gpu)] != other)
       throw InputError(cable.id + ": NCCL's topology knows links to the CPU above the GPU only, " +
                        device(cpu_[index(gpu)]).id);
     if (trait_of(cable.kind) == CableTrait::kChip && end == DeviceKind::kCpu)  // in MB/s
-      return {"c2c", {{"bw", std::to_string(std::llround(cable.bandwidth.si / 1e6))}, {"count", count}}, {}};
+      return {"c2c", {whole("bw", std::llround(cable.bandwidth.si / 1e6)), count}, {}};
     if (end == DeviceKind::kCpu)  // whose bus id NCCL does not look at
-      return {"nvlink", {{"target", bus_id(4, 0)}, {"count", count}, {"tclass", kCpuClass}}, {}};
+      return {"nvlink", {{"target", bus_id(4, 0)}, count, {"tclass", kCpuClass}}, {}};
     if (end != DeviceKind::kGpu && end != DeviceKind::kNvswitch)
       throw InputError(cable.id + ": NCCL's topology has NVLinks to GPUs, NVSwitches and CPUs only");
     const std::string& tclass = end == DeviceKind::kGpu ? kGpuClass : kNvswitchClass;
-    return {"nvlink", {{"target", bus_[index(other)]}, {"count", count}, {"tclass", tclass}}, {}};
+    return {"nvlink", {{"target", bus_[index(other)]}, count, {"tclass", tclass}}, {}};
   }
 
   /// Names are the topology's; Mb/s from the model where it says Gb/s, else NCCL takes its default.
   [[nodiscard]] Element nic_element(const Device& nic) {
-    const std::string number = std::to_string(nics_++);
-    Element net{"net", {{"name", nic.id}, {"dev", number}}, {}};
+    const int number = nics_++;
+    Element net{"net", {{"name", nic.id}, whole("dev", number)}, {}};
     if (const Match found = Regex("([0-9]{1,9}) Gb/s").find(nic.model))
-      net.attributes.emplace_back("speed", std::to_string(std::stol(found[1]) * 1000));
+      net.attributes.push_back(whole("speed", std::stol(found[1]) * 1000));
     else if (const Match slower = Regex("([0-9]{1,9}) Mb/s").find(nic.model))
       net.attributes.emplace_back("speed", slower[1]);
-    for (const auto& [key, value] : Attributes{
-             {"port", "1"}, {"latency", "0.000000"}, {"guid", "0x100" + number}, {"maxconn", "131072"}, {"gdr", "1"}})
+    for (const auto& [key, value] : Attributes{{"port", "1"},
+                                               {"latency", "0.000000"},
+                                               {"guid", fmt::format("0x100{}", number)},
+                                               {"maxconn", "131072"},
+                                               {"gdr", "1"}})
       net.attributes.emplace_back(key, value);
     return {"nic", {}, {net}};
   }
@@ -269,7 +274,7 @@ std::string number(double value) {
 
 Element channel_of(const std::vector<int>& order) {
   Element channel{"channel", {}, {}};
-  for (const int gpu : order) channel.children.push_back({"gpu", {{"dev", std::to_string(gpu)}}, {}});
+  for (const int gpu : order) channel.children.push_back({"gpu", {whole("dev", gpu)}, {}});
   return channel;
 }
 
@@ -285,10 +290,10 @@ Element graph_of(int id, Pattern pattern, const Channels& channels, BytesPerSeco
                  bool same) {
   const std::string each = number(speed.si / kGiga);
   Element graph{"graph",
-                {{"id", std::to_string(id)},
-                 {"pattern", std::to_string(static_cast<int>(pattern))},
+                {whole("id", id),
+                 whole("pattern", static_cast<int>(pattern)),
                  {"crossnic", "0"},
-                 {"nchannels", std::to_string(channels.size())},
+                 whole("nchannels", static_cast<long long>(channels.size())),
                  {"speedintra", each},
                  {"speedinter", each},
                  {"latencyinter", "0"},

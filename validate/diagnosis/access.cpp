@@ -1,5 +1,7 @@
 #include "validate/diagnosis/access.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast::diagnosis {
@@ -56,8 +58,8 @@ NoAccess without_access(const Platform& platform, const Measurement& measurement
         are(able, refused, [&](const Pair& p) { return socket(p.first) == *cpu && socket(p.second) == *cpu; }))
       return {refused, "GPUs of " + device.id};
   }
-  return {refused, std::to_string(refused.size()) + " pairs, " + refused.begin()->first + " -> " +
-                       refused.begin()->second + " the first"};
+  return {refused,
+          fmt::format("{} pairs, {} -> {} the first", refused.size(), refused.begin()->first, refused.begin()->second)};
 }
 
 }  // namespace linkcast::diagnosis

@@ -1,5 +1,7 @@
 #include "validate/diagnosis/cause.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -105,8 +107,8 @@ std::set<int> gpus_of(const Platform& platform, const validate::Comparison& comp
         add(flow[1].get<std::string>());
       }
     if (point.query.contains("gpus"))
-      for (const Json& gpu : point.query["gpus"]) add("gpu" + std::to_string(gpu.get<int>()));
-    for (int gpu = 0; gpu < point.query.value("gpus_per_node", 0); ++gpu) add("gpu" + std::to_string(gpu));
+      for (const Json& gpu : point.query["gpus"]) add(fmt::format("gpu{}", gpu.get<int>()));
+    for (int gpu = 0; gpu < point.query.value("gpus_per_node", 0); ++gpu) add(fmt::format("gpu{}", gpu));
   }
   return gpus;
 }
@@ -197,10 +199,9 @@ void Causes::add_link(const Cable& cable, const std::string& part) {
   std::vector<Trial> trials;
   const bool plane = !is_gpu(cable.a) || !is_gpu(cable.b);
   for (int lost = 1; lost <= cable.count; ++lost) {
-    const std::string some = lost < cable.count ? ":" + std::to_string(lost) : "";
-    trials.push_back({1,
-                      part + " without " + std::to_string(lost) + (lost > 1 ? " links" : " link"),
-                      {"remove " + cable.id + some}});
+    const std::string some = lost < cable.count ? fmt::format(":{}", lost) : "";
+    trials.push_back(
+        {1, fmt::format("{} without {} {}", part, lost, lost > 1 ? "links" : "link"), {"remove " + cable.id + some}});
   }
   add(CauseKind::kLinks, part, std::move(trials));
   if (plane) return;
@@ -251,7 +252,7 @@ void Causes::add_pcie() {
     std::vector<Trial> trials;
     for (int lanes = 8; lanes >= 1; lanes /= 2)  // of 16
       trials.push_back({1,
-                        cable.id + " with " + std::to_string(lanes) + " of 16 lanes",
+                        fmt::format("{} with {} of 16 lanes", cable.id, lanes),
                         {"scale " + cable.id + ":" + factor_text(lanes / kLanes)}});
     for (const std::string& old : older(cable.kind))
       trials.push_back({1, cable.id + " as " + old, {"swap " + cable.id + ":" + old}});

@@ -1,5 +1,7 @@
 #include "validate/diagnosis/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -75,8 +77,7 @@ std::string parts_text(const RankedKind& kind) {
   for (const Candidate& one : kind.candidates)
     if (std::find(parts.begin(), parts.end(), one.part) == parts.end()) parts.push_back(one.part);
   if (parts.size() == 1) return parts.front();
-  return "one of " + std::to_string(parts.size()) + " (" + parts[0] + ", " + parts[1] +
-         (parts.size() > 2 ? ", ...)" : ")");
+  return fmt::format("one of {} ({}, {}{})", parts.size(), parts[0], parts[1], parts.size() > 2 ? ", ..." : "");
 }
 
 bool names_one(const RankedKind& kind) {

@@ -1,5 +1,7 @@
 #include "validate/emulation/study.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -165,7 +167,7 @@ Json write_study(catalogue::Catalogue& catalogue, const StudyRequest& request) {
     write_atomically((out / (wish.id + ".xml")).string(), emulated_topology(request.onto, wish.links));
     study["cases"].push_back(case_of(wish, bus_ids));
     forecast["cases"].push_back(forecast_of(catalogue, request, wish));
-    cases += wish.id + " " + std::to_string(wish.gpus()) + "\n";
+    cases += fmt::format("{} {}\n", wish.id, wish.gpus());
   }
   for (const auto& [name, value] : study["environment"].items())
     environment += name + "=" + value.get<std::string>() + "\n";
