@@ -1,6 +1,8 @@
 #include "sim/plan/cluster_message.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -16,8 +18,25 @@ namespace {
 DeviceKind kind_of(const Platform& node, int device) { return node.topology().devices[at(device)].kind; }
 bool is_cpu(const Platform& node, int device) { return kind_of(node, device) == DeviceKind::kCpu; }
 
+/// Where a kind of message passes host memory on its way between GPUs, or begins in it.
+struct HostEnds {
+  bool from = false, to = false;
+  bool turns = false;  ///< by copies that processes make, see staged_in_turn()
+  bool hosts = false;  ///< between hosts
+};
+
+HostEnds host_ends(const std::string& transport) {
+  static const std::map<std::string_view, HostEnds> ends = {{"pinned", {true, true, true}},
+                                                            {"pinned_source", {true, false, true}},
+                                                            {"unpinned", {true, true}},
+                                                            {"unpinned_gpudirect", {true, true}},
+                                                            {"mpi_network_host", {.hosts = true}}};
+  const auto found = ends.find(transport);
+  return found == ends.end() ? HostEnds{} : found->second;
+}
 bool through_host(const std::string& transport) {
-  return transport == "pinned" || transport == "unpinned" || transport == "unpinned_gpudirect";
+  const HostEnds ends = host_ends(transport);
+  return ends.from && ends.to;
 }
 
 // What one process copies to another through memory of the host both are on, bytes/s. source: assumed where it was
@@ -227,7 +246,8 @@ class StagedLegs {
         message_(message),
         node_(problem.cluster().node()),
         staged_(node_.transports().message("pinned")),
-        host_(*node_.transports().message("mpi_network_host")) {}
+        host_(*node_.transports().message("mpi_network_host")),
+        into_gpu_(!host_ends(message.transport).to) {}
 
   PlannedMessage add(std::vector<int> after) {
     plan_.transport = message_.transport;
@@ -238,7 +258,7 @@ class StagedLegs {
       plan_.warning = node_.transports().network_warning(node_.topology().name);
     copy(message_.from, true, std::move(after));
     cross({plan_.activity});
-    if (message_.transport == "pinned") copy(message_.to, false, {plan_.activity});
+    if (!into_gpu_) copy(message_.to, false, {plan_.activity});
     return plan_;
   }
 
@@ -268,13 +288,12 @@ class StagedLegs {
   void cross(std::vector<int> after) {
     Message between = message_;
     between.from.device = node_.socket_of(message_.from.device);
-    const bool into_gpu = message_.transport == "pinned_source";
-    if (!into_gpu) between.to.device = node_.socket_of(message_.to.device);
+    if (!into_gpu_) between.to.device = node_.socket_of(message_.to.device);
     const Resolved& start = host_.regimes.front().startup;
-    const auto& cap = (into_gpu ? *node_.transports().message("gpudirect_rdma") : host_).regimes.back().rate_cap;
+    const auto& cap = (into_gpu_ ? *node_.transports().message("gpudirect_rdma") : host_).regimes.back().rate_cap;
     pass_network(problem_, between, cap ? problem_.cluster().nics_for(cap->value) : 1, plan_);
     Pace pace = host_.pace(message_.bytes, problem_.lone_rate());
-    if (into_gpu) pace = {start.value, cap ? cap->value : kInfinity};
+    if (into_gpu_) pace = {start.value, cap ? cap->value : kInfinity};
     if (cap) plan_.rate_error = cap->rel_error;
     pace.delay_s += plan_.distance_s;
     hold_engines(problem_, between, plan_, pace.cap_Bps);
@@ -302,6 +321,7 @@ class StagedLegs {
   const Platform& node_;
   const TransportModel* staged_;  ///< nullptr: made of host copies and a message between hosts
   const TransportModel& host_;
+  bool into_gpu_;  ///< written there by the network itself
   PlannedMessage plan_;
   std::ptrdiff_t told_ = 0;  ///< links of the plan that belong to legs before
 };
@@ -339,13 +359,12 @@ std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message)
   const auto nic = [&](const ClusterEnd& end, bool over_host) {
     return cluster.endpoint(end.node, way_out(cluster, end.device, over_host).second);
   };
-  return {nic(message.from, through_host(transport) || transport == "pinned_source"),
-          nic(message.to, through_host(transport))};
+  return {nic(message.from, host_ends(transport).from), nic(message.to, host_ends(transport).to)};
 }
 
 double start_weight(const Cluster& cluster, const Message& message, int from_endpoint, double rate_Bps) {
-  const bool reads_gpu = !is_cpu(cluster.node(), message.from.device) && !through_host(message.transport) &&
-                         message.transport != "pinned_source" && message.transport != "mpi_network_host";
+  const HostEnds ends = host_ends(message.transport);
+  const bool reads_gpu = !is_cpu(cluster.node(), message.from.device) && !ends.from && !ends.hosts;
   if (!reads_gpu || message.bytes <= 0 || !cluster.has_engine(from_endpoint)) return 0;
   const double busy_s = std::min(cluster.engine_start_s(from_endpoint), message.bytes / rate_Bps);
   return busy_s * cluster.capacity(cluster.key_of_engine(from_endpoint, false)) / message.bytes;
@@ -354,8 +373,10 @@ double start_weight(const Cluster& cluster, const Message& message, int from_end
 bool staged_in_turn(const Platform& node, const std::string& transport) {
   const Transports& known = node.transports();
   const TransportModel* staged = known.message("pinned");
-  if (transport == "pinned_source") return staged && staged_in_turn(node, "pinned") && known.message("gpudirect_rdma");
-  if (transport != "pinned" || !known.message("mpi_network_host")) return false;
+  const HostEnds ends = host_ends(transport);
+  if (!ends.turns) return false;
+  if (!ends.to) return staged && staged_in_turn(node, "pinned") && known.message("gpudirect_rdma");
+  if (!known.message("mpi_network_host")) return false;
   if (!staged) return known.measured("d2h") && known.measured("h2d");
   return std::none_of(staged->regimes.begin(), staged->regimes.end(), [](const Regime& r) { return r.rate_cap; });
 }

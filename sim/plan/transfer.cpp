@@ -1,8 +1,10 @@
 #include "sim/plan/transfer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -358,22 +360,34 @@ PlannedTransfer ProblemBuilder::add(const Transfer& transfer) {
   const std::string natural = runtime_transport(*platform_, transfer.source, transfer.target);
   const std::string transport =
       transfer.transport.empty() ? (transfer.via >= 0 ? "relay" : natural) : transfer.transport;
-  const bool fixed = natural == "local" || natural == "host";
-  if (transport != natural && (fixed || transport == "local" || transport == "host"))
+  struct Kind {
+    std::string_view name;
+    PlannedTransfer (ProblemBuilder::*add)(const Transfer&);
+    bool fixed = false;   // the only one of its pairs of devices, else of two GPUs
+    bool relays = false;  // in chunks, through another GPU
+    bool copies_host = false;
+  };
+  static constexpr std::array<Kind, 5> kKinds = {{{"local", &ProblemBuilder::add_local, true},
+                                                  {"host", &ProblemBuilder::add_host, true, false, true},
+                                                  {"peer", &ProblemBuilder::add_peer},
+                                                  {"relay", &ProblemBuilder::add_relay, false, true},
+                                                  {"staged", &ProblemBuilder::add_staged}}};
+  const auto find = [](const std::string& name) {
+    return std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.name == name; });
+  };
+  const auto kind = find(transport);
+  const bool fixed = find(natural)->fixed;
+  if (transport != natural && (fixed || (kind != kKinds.end() && kind->fixed)))
     throw InputError("transport '" + transport + "' cannot join " + name_of(*platform_, transfer.source) + " and " +
                      name_of(*platform_, transfer.target) + ": " +
                      (fixed ? "only " + natural + " can" : "one of peer, relay, staged"));
-  if (transfer.chunk_B > 0 && transport != "relay") throw InputError("chunk_B: only transport relay sends in chunks");
-  if (transfer.pageable && transport != "host") throw InputError("pageable: only host copies know pageable memory");
-  if (transfer.via >= 0 && transport != "relay") throw InputError("via: only transport relay goes through another GPU");
-  if (transfer.read && transport != "peer" && transport != "relay" && transport != "staged")
-    throw InputError("direction: only copies between two GPUs are read or written");
-  if (transport == "local") return add_local(transfer);
-  if (transport == "host") return add_host(transfer);
-  if (transport == "peer") return add_peer(transfer);
-  if (transport == "relay") return add_relay(transfer);
-  if (transport == "staged") return add_staged(transfer);
-  throw InputError("unknown transport '" + transport + "': one of local, peer, relay, staged, host");
+  if (kind == kKinds.end())
+    throw InputError("unknown transport '" + transport + "': one of local, peer, relay, staged, host");
+  if (transfer.chunk_B > 0 && !kind->relays) throw InputError("chunk_B: only transport relay sends in chunks");
+  if (transfer.pageable && !kind->copies_host) throw InputError("pageable: only host copies know pageable memory");
+  if (transfer.via >= 0 && !kind->relays) throw InputError("via: only transport relay goes through another GPU");
+  if (transfer.read && kind->fixed) throw InputError("direction: only copies between two GPUs are read or written");
+  return (this->*kind->add)(transfer);
 }
 
 }  // namespace linkcast::activities
