@@ -30,8 +30,7 @@ Machine::Machine(catalogue::Catalogue& catalogue, catalogue::MachinePtr machine,
     throw InputError("nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
 }
 
-std::optional<std::vector<int>> Machine::choose(const std::string& policy, const ScheduledJob& job,
-                                                const std::vector<char>& free,
+std::optional<std::vector<int>> Machine::choose(Policy policy, const ScheduledJob& job, const std::vector<char>& free,
                                                 const std::vector<const Allocation*>& running, std::uint64_t seed) {
   const int count = nodes_for(job), each = job.gpus / count;
   std::vector<char> fits(at(cluster_.nodes()), 0);
@@ -91,11 +90,12 @@ std::vector<int> Machine::free_of(const std::vector<char>& free, int node) const
 }
 
 /// @param open  nodes with enough free GPUs
-std::vector<int> Machine::in_one_node(const std::string& policy, const ScheduledJob& job, const std::vector<char>& free,
+std::vector<int> Machine::in_one_node(Policy policy, const ScheduledJob& job, const std::vector<char>& free,
                                       const std::vector<int>& open, std::uint64_t seed) {
   int node = open.front();
-  if (policy == "random") node = open[joined(seed, open.size()) % open.size()];
-  if (open.size() > 1 && (policy == "packed" || policy == "spread" || policy == "linkcast"))
+  if (policy == PolicyName::kRandom) node = open[joined(seed, open.size()) % open.size()];
+  if (open.size() > 1 &&
+      (policy == PolicyName::kPacked || policy == PolicyName::kSpread || policy == PolicyName::kLinkcast))
     node = best_node(policy, job, free, open);
   std::vector<int> gpus = gpus_of_node(policy, job, free_of(free, node), seed);
   for (int& gpu : gpus) gpu += node * of_node_;
@@ -103,7 +103,7 @@ std::vector<int> Machine::in_one_node(const std::string& policy, const Scheduled
 }
 
 /// linkcast: the node whose best set is fastest, then the fullest, then one whose switch has least room anyway.
-int Machine::best_node(const std::string& policy, const ScheduledJob& job, const std::vector<char>& free,
+int Machine::best_node(Policy policy, const ScheduledJob& job, const std::vector<char>& free,
                        const std::vector<int>& open) {
   std::map<int, int> room;  // whole nodes that are free, by nearest group
   for (int node = 0; node < nodes_; ++node)
@@ -111,19 +111,20 @@ int Machine::best_node(const std::string& policy, const ScheduledJob& job, const
   const auto rank = [&](int node) {
     const placement::GpuSet left = free_of(free, node);
     const int count = static_cast<int>(left.size());
-    const double time_s = policy == "linkcast" ? set_s(job, left) : 0;
-    return std::make_tuple(time_s, policy == "spread" ? -count : count, room[groups_->group(0, node)], node);
+    const double time_s = policy == PolicyName::kLinkcast ? set_s(job, left) : 0;
+    return std::make_tuple(time_s, policy == PolicyName::kSpread ? -count : count, room[groups_->group(0, node)], node);
   };
   return *std::min_element(open.begin(), open.end(), [&](int a, int b) { return rank(a) < rank(b); });
 }
 
 /// @param free  at least as many as the job wants
-std::vector<int> Machine::gpus_of_node(const std::string& policy, const ScheduledJob& job, placement::GpuSet free,
+std::vector<int> Machine::gpus_of_node(Policy policy, const ScheduledJob& job, placement::GpuSet free,
                                        std::uint64_t seed) {
-  if (policy == "linkcast") return best_set(job, free).first;
-  if (policy == "nvlink") return most_nvlink(free, job.gpus);
-  if (policy == "packed" || policy == "spread") free = by_socket(free, policy == "spread");
-  if (policy == "random") free = placement::shuffled(std::move(free), seed);
+  if (policy == PolicyName::kLinkcast) return best_set(job, free).first;
+  if (policy == PolicyName::kNvlink) return most_nvlink(free, job.gpus);
+  if (policy == PolicyName::kPacked || policy == PolicyName::kSpread)
+    free = by_socket(free, policy == PolicyName::kSpread);
+  if (policy == PolicyName::kRandom) free = placement::shuffled(std::move(free), seed);
   free.resize(at(job.gpus));
   std::sort(free.begin(), free.end());
   return free;
@@ -188,14 +189,13 @@ placement::GpuSet Machine::by_socket(const placement::GpuSet& free, bool spread)
   return ordered;
 }
 
-std::vector<int> Machine::choose_nodes(const std::string& policy, const ScheduledJob& job,
-                                       const std::vector<char>& fits, const std::vector<const Allocation*>& running,
-                                       std::uint64_t seed) {
+std::vector<int> Machine::choose_nodes(Policy policy, const ScheduledJob& job, const std::vector<char>& fits,
+                                       const std::vector<const Allocation*>& running, std::uint64_t seed) {
   const int count = nodes_for(job);
-  if (policy == "packed") return placement::packed_nodes(*groups_, fits, count);
-  if (policy == "spread") return placement::spread_nodes(*groups_, fits, count);
-  if (policy == "random") return placement::random_nodes(fits, count, seed);
-  if (policy != "linkcast" || job.op.empty()) return placement::first_nodes(fits, count);
+  if (policy == PolicyName::kPacked) return placement::packed_nodes(*groups_, fits, count);
+  if (policy == PolicyName::kSpread) return placement::spread_nodes(*groups_, fits, count);
+  if (policy == PolicyName::kRandom) return placement::random_nodes(fits, count, seed);
+  if (policy != PolicyName::kLinkcast || job.op.empty()) return placement::first_nodes(fits, count);
   std::vector<placement::Background> others;
   for (const Allocation* one : running)
     if (!one->traffic.flows.empty()) others.push_back({&one->traffic, one->iteration_s, one->compute_s});

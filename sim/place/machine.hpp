@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/base/spelled.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/place/cluster_search.hpp"
@@ -24,6 +25,14 @@ struct Allocation {
   double compute_s = 0;    ///< of it, besides the call
 };
 
+/// How a job gets its GPUs.
+enum class PolicyName { kLinkcast, kFirstFit, kPacked, kSpread, kNvlink, kRandom };
+inline constexpr Spelling<PolicyName> kPolicyNames[] = {
+    {PolicyName::kLinkcast, "linkcast"}, {PolicyName::kFirstFit, "first-fit"}, {PolicyName::kPacked, "packed"},
+    {PolicyName::kSpread, "spread"},     {PolicyName::kNvlink, "nvlink"},      {PolicyName::kRandom, "random"}};
+constexpr std::span<const Spelling<PolicyName>> spellings(PolicyName) { return kPolicyNames; }
+using Policy = Spelled<PolicyName>;
+
 /// Jobs of up to a node's GPUs get one node; larger ones as many GPUs of each of several nodes that have these free.
 class Machine {
  public:
@@ -35,14 +44,11 @@ class Machine {
 
   [[nodiscard]] int gpus() const { return nodes_ * of_node_; }
   /// Names that choose() knows.
-  [[nodiscard]] static std::vector<std::string> policies() {
-    return {"linkcast", "first-fit", "packed", "spread", "nvlink", "random"};
-  }
+  [[nodiscard]] static std::vector<std::string> policies() { return Policy::names(); }
   /// @param free  per GPU. @param running  who has the others. @param seed  of policy random
   /// @returns  GPUs in rank order; nullopt if the job does not fit now
-  std::optional<std::vector<int>> choose(const std::string& policy, const ScheduledJob& job,
-                                         const std::vector<char>& free, const std::vector<const Allocation*>& running,
-                                         std::uint64_t seed);
+  std::optional<std::vector<int>> choose(Policy policy, const ScheduledJob& job, const std::vector<char>& free,
+                                         const std::vector<const Allocation*>& running, std::uint64_t seed);
   /// @throws InputError  the job can never run there
   placement::Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus);
   /// Seconds of one call on the best GPUs of the idle machine.
@@ -53,17 +59,15 @@ class Machine {
  private:
   [[nodiscard]] int nodes_for(const ScheduledJob& job) const;
   [[nodiscard]] std::vector<int> free_of(const std::vector<char>& free, int node) const;
-  std::vector<int> in_one_node(const std::string& policy, const ScheduledJob& job, const std::vector<char>& free,
+  std::vector<int> in_one_node(Policy policy, const ScheduledJob& job, const std::vector<char>& free,
                                const std::vector<int>& open, std::uint64_t seed);
-  int best_node(const std::string& policy, const ScheduledJob& job, const std::vector<char>& free,
-                const std::vector<int>& open);
-  std::vector<int> gpus_of_node(const std::string& policy, const ScheduledJob& job, placement::GpuSet free,
-                                std::uint64_t seed);
+  int best_node(Policy policy, const ScheduledJob& job, const std::vector<char>& free, const std::vector<int>& open);
+  std::vector<int> gpus_of_node(Policy policy, const ScheduledJob& job, placement::GpuSet free, std::uint64_t seed);
   std::pair<std::vector<int>, double> best_set(const ScheduledJob& job, const placement::GpuSet& free);
   double set_s(const ScheduledJob& job, const placement::GpuSet& free);
   [[nodiscard]] placement::GpuSet most_nvlink(const placement::GpuSet& free, int size) const;
   [[nodiscard]] placement::GpuSet by_socket(const placement::GpuSet& free, bool spread) const;
-  std::vector<int> choose_nodes(const std::string& policy, const ScheduledJob& job, const std::vector<char>& fits,
+  std::vector<int> choose_nodes(Policy policy, const ScheduledJob& job, const std::vector<char>& fits,
                                 const std::vector<const Allocation*>& running, std::uint64_t seed);
   placement::ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits,
                                   std::vector<placement::Background> others, int most_forecasts);

@@ -15,8 +15,8 @@ namespace {
 
 class Queue {
  public:
-  Queue(const JobList& list, Machine& machine, std::string policy, std::uint64_t seed)
-      : machine_(machine), policy_(std::move(policy)), seed_(seed), free_(static_cast<std::size_t>(machine.gpus()), 1) {
+  Queue(const JobList& list, Machine& machine, Policy policy, std::uint64_t seed)
+      : machine_(machine), policy_(policy), seed_(seed), free_(static_cast<std::size_t>(machine.gpus()), 1) {
     for (const ScheduledJob& job : list.jobs) {
       if (job.gpus > machine.gpus())
         throw InputError(fmt::format("job {} needs {} GPUs, the machine has {}", job.id, job.gpus, machine.gpus()));
@@ -26,7 +26,7 @@ class Queue {
   }
 
   std::vector<JobOutcome> run(log::Progress& progress) {
-    log::Work work(progress, "schedule " + policy_, "jobs", static_cast<std::int64_t>(outcomes_.size()));
+    log::Work work(progress, "schedule " + policy_.name(), "jobs", static_cast<std::int64_t>(outcomes_.size()));
     std::size_t arrived = 0, ended = 0;
     while (ended < outcomes_.size()) {
       const double arrival_s = arrived < outcomes_.size() ? outcomes_[arrived].job->arrival_s : kNever_s;
@@ -118,7 +118,7 @@ class Queue {
   }
 
   Machine& machine_;
-  std::string policy_;
+  Policy policy_;
   std::uint64_t seed_;
   std::vector<char> free_;
   std::vector<JobOutcome> outcomes_;

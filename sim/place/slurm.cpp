@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -34,10 +35,19 @@ std::vector<std::string> entries_of(const std::string& list) {
   return entries;
 }
 
+/// What a generic resource is: GPUs, what others share of them, or none of our business.
+enum class GresKind { kOther, kGpu, kShared };
+const std::map<std::string, GresKind>& gres_kinds() {
+  static const std::map<std::string, GresKind> kinds = {
+      {"gpu", GresKind::kGpu}, {"shard", GresKind::kShared}, {"mps", GresKind::kShared}};
+  return kinds;
+}
+
 /// One generic resource: "gpu:v100:3(IDX:0,2-3)".
 struct Gres {
   std::string name, numbers{};
   int count = 0;
+  GresKind kind = GresKind::kOther;
 };
 
 Gres gres_of(const ObjectReader& r, const std::string& key, const std::string& entry) {
@@ -45,6 +55,7 @@ Gres gres_of(const ObjectReader& r, const std::string& key, const std::string& e
   const Match match = form.whole(entry);
   if (!match) r.fail(key, "'" + entry + "' is not like gpu:v100:8 or gpu:v100:3(IDX:0,2-3)");
   Gres gres{match[1], "", 1};
+  if (const auto kind = gres_kinds().find(gres.name); kind != gres_kinds().end()) gres.kind = kind->second;
   if (match.has(2)) gres.count = std::stoi(match[2]);
   if (match[3].rfind("IDX:", 0) == 0) gres.numbers = match[3].substr(4);
   return gres;
@@ -73,7 +84,7 @@ std::string gres_text(ObjectReader& r, const std::string& key) {
 void read_gpus(ObjectReader& r, SlurmNode& node) {
   for (const std::string& entry : entries_of(gres_text(r, "gres"))) {
     const Gres gres = gres_of(r, "gres", entry);
-    if (gres.name != "gpu") continue;
+    if (gres.kind != GresKind::kGpu) continue;
     node.gpus += gres.count;
     if (node.gpus > kMostGpus) r.fail("gres", "has more than " + std::to_string(kMostGpus) + " GPUs");
   }
@@ -82,9 +93,8 @@ void read_gpus(ObjectReader& r, SlurmNode& node) {
   bool unnamed = false;
   for (const std::string& entry : entries_of(gres_text(r, "gres_used"))) {
     const Gres gres = gres_of(r, "gres_used", entry);
-    if ((gres.name == "shard" || gres.name == "mps") && gres.count > 0)
-      node.unusable = "its GPUs are shared by " + gres.name;
-    if (gres.name != "gpu" || gres.count == 0) continue;
+    if (gres.kind == GresKind::kShared && gres.count > 0) node.unusable = "its GPUs are shared by " + gres.name;
+    if (gres.kind != GresKind::kGpu || gres.count == 0) continue;
     used += gres.count;
     const std::vector<int> numbers = numbers_in(r, gres.numbers, node.gpus);
     if (static_cast<int>(numbers.size()) != gres.count) unnamed = true;
@@ -196,6 +206,7 @@ int gpus_in(const ObjectReader& r, const std::string& key, const std::string& li
 
 /// "linkcast:job=all_reduce:64MiB,library=nccl-2.18", a word of its own.
 std::map<std::string, std::string> said_in(const ObjectReader& r, const std::string& comment) {
+  static const std::set<std::string> keys = {"job", "library", "objective"};
   std::istringstream words(comment);
   std::map<std::string, std::string> said;
   for (std::string word; words >> word;) {
@@ -204,7 +215,7 @@ std::map<std::string, std::string> said_in(const ObjectReader& r, const std::str
     for (std::string pair; std::getline(pairs, pair, ',');) {
       const std::size_t equals = pair.find('=');
       const std::string key = pair.substr(0, equals);
-      if (equals == std::string::npos || (key != "job" && key != "library" && key != "objective"))
+      if (equals == std::string::npos || keys.count(key) == 0)
         r.fail("comment", "'" + pair + "' is not job=, library= or objective=");
       if (!said.emplace(key, pair.substr(equals + 1)).second) r.fail("comment", key + "= is said twice");
     }
