@@ -3,19 +3,31 @@
 namespace linkcast {
 namespace {
 
-class Binomial final : public Algorithm {
+Phase binomial_reduce(int ranks) { return binomial_phase(ranks, false, true, true); }
+Phase binomial_broadcast(int ranks) { return binomial_phase(ranks, true, true, false); }
+
+class Binomial final : public TableAlgorithm {
  public:
-  [[nodiscard]] std::vector<std::string> operations() const override {
-    return {"all_reduce", "broadcast", "gather", "reduce", "scatter"};
-  }
-  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {
-    if (operation == "gather") return {ranks, {binomial_phase(ranks, false, false, false)}};
-    if (operation == "scatter") return {ranks, {binomial_phase(ranks, true, false, false)}};
-    const Phase reduce = binomial_phase(ranks, false, true, true), broadcast = binomial_phase(ranks, true, true, false);
-    if (operation == "reduce") return {1, {reduce}};
-    if (operation == "broadcast") return {1, {broadcast}};
-    return {1, {reduce, broadcast}};
-  }
+  Binomial()
+      : TableAlgorithm({{"all_reduce",
+                         [](int ranks) {
+                           return Schedule{1, {binomial_reduce(ranks), binomial_broadcast(ranks)}};
+                         }},
+                        {"broadcast",
+                         [](int ranks) {
+                           return Schedule{1, {binomial_broadcast(ranks)}};
+                         }},
+                        {"gather",
+                         [](int ranks) {
+                           return Schedule{ranks, {binomial_phase(ranks, false, false, false)}};
+                         }},
+                        {"reduce",
+                         [](int ranks) {
+                           return Schedule{1, {binomial_reduce(ranks)}};
+                         }},
+                        {"scatter", [](int ranks) {
+                           return Schedule{ranks, {binomial_phase(ranks, true, false, false)}};
+                         }}}) {}
 };
 
 const bool binomial_registered = algorithms().add(

@@ -7,6 +7,7 @@
 #include <map>
 #include <pugixml.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "models/algorithms/ring_cost.hpp"
@@ -38,7 +39,10 @@ struct Block {
   std::vector<Step> steps{};
 };
 
+enum class MscclCall { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAlltoall };
+
 struct Program {
+  MscclCall call = MscclCall::kAllReduce;
   std::string path, name, operation, protocol;
   int ranks = 0, chunks = 0, channels = 1;
   bool in_place = false;
@@ -72,7 +76,7 @@ class Reader {
     const pugi::xml_node algo = document_.child("algo");
     if (!algo) program_.fail(1, "the element algo is missing");
     program_.name = text(algo, "name");
-    program_.operation = operation(algo);
+    std::tie(program_.call, program_.operation) = operation(algo);
     program_.protocol = *algo.attribute("proto").value() ? algo.attribute("proto").value() : "Simple";
     program_.ranks = number(algo, "ngpus", 2, kMostRanks);
     program_.chunks = number(algo, "nchunksperloop", 1, kMostChunks);
@@ -115,10 +119,14 @@ class Reader {
                                     std::to_string(most));
     return static_cast<int>(number);
   }
-  [[nodiscard]] std::string operation(const pugi::xml_node& algo) const {
-    static const std::map<std::string, std::string> kNames = {
-        {"allreduce", "all_reduce"},         {"allgather", "all_gather"}, {"reduce_scatter", "reduce_scatter"},
-        {"reducescatter", "reduce_scatter"}, {"broadcast", "broadcast"},  {"alltoall", "alltoall"}};
+  [[nodiscard]] std::pair<MscclCall, std::string> operation(const pugi::xml_node& algo) const {
+    static const std::map<std::string, std::pair<MscclCall, std::string>> kNames = {
+        {"allreduce", {MscclCall::kAllReduce, "all_reduce"}},
+        {"allgather", {MscclCall::kAllGather, "all_gather"}},
+        {"reduce_scatter", {MscclCall::kReduceScatter, "reduce_scatter"}},
+        {"reducescatter", {MscclCall::kReduceScatter, "reduce_scatter"}},
+        {"broadcast", {MscclCall::kBroadcast, "broadcast"}},
+        {"alltoall", {MscclCall::kAlltoall, "alltoall"}}};
     const auto found = kNames.find(text(algo, "coll"));
     if (found == kNames.end())
       program_.fail(line(algo), fmt::format("coll=\"{}\": must be allreduce, allgather, reduce_scatter, broadcast or "
@@ -210,7 +218,8 @@ class Play {
       memory['s'].resize(at(program.scratch[at(rank)]));
       memories_.push_back(std::move(memory));
       for (int chunk = 0; chunk < (gathers() ? parts_ : program.chunks); ++chunk)
-        if (program.operation != "broadcast" || rank == 0) *cell(rank, 'i', chunk, 1) = {contribution(rank, chunk)};
+        if (program.call != MscclCall::kBroadcast || rank == 0)
+          *cell(rank, 'i', chunk, 1) = {contribution(rank, chunk)};
     }
     for (std::size_t b = 0; b < program.blocks.size(); ++b) {
       const Block& block = program.blocks[b];
@@ -248,9 +257,9 @@ class Play {
     std::vector<Sum> chunks;
   };
 
-  [[nodiscard]] bool gathers() const { return program_.operation == "all_gather"; }
-  [[nodiscard]] bool scatters() const { return program_.operation == "reduce_scatter"; }
-  [[nodiscard]] bool exchanges() const { return program_.operation == "alltoall"; }
+  [[nodiscard]] bool gathers() const { return program_.call == MscclCall::kAllGather; }
+  [[nodiscard]] bool scatters() const { return program_.call == MscclCall::kReduceScatter; }
+  [[nodiscard]] bool exchanges() const { return program_.call == MscclCall::kAlltoall; }
   [[nodiscard]] int contribution(int rank, int chunk) const { return rank * program_.chunks + chunk; }
   /// In place the output is the input, or holds it, or is a part of it. @returns  null: outside the buffer
   Sum* cell(int rank, char buffer, int index, int line) {
@@ -362,7 +371,7 @@ class Play {
           wanted = {contribution(chunk / parts_, chunk % parts_)};
         else if (exchanges())  // source: MPI_Alltoall: part r of rank q becomes part q of rank r
           wanted = {contribution(chunk / parts_, rank * parts_ + chunk % parts_)};
-        else if (program_.operation == "broadcast")
+        else if (program_.call == MscclCall::kBroadcast)
           wanted = {contribution(0, chunk)};
         else
           for (int from = 0; from < program_.ranks; ++from)

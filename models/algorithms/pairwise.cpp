@@ -3,13 +3,13 @@
 namespace linkcast {
 namespace {
 
-class Pairwise final : public Algorithm {
+class Pairwise final : public TableAlgorithm {
  public:
-  [[nodiscard]] std::vector<std::string> operations() const override { return {"alltoall", "reduce_scatter"}; }
-  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {
-    if (operation == "reduce_scatter") return {ranks, {pairwise_phase(ranks, true)}};
-    return alltoall(ranks, 1);
-  }
+  Pairwise()
+      : TableAlgorithm({{"alltoall", [](int ranks) { return alltoall(ranks, 1); }},
+                        {"reduce_scatter", [](int ranks) {
+                           return Schedule{ranks, {pairwise_phase(ranks, true)}};
+                         }}}) {}
 };
 
 const bool pairwise_registered =

@@ -4,6 +4,18 @@
 
 namespace linkcast {
 
+std::vector<std::string> TableAlgorithm::operations() const {
+  std::vector<std::string> names;
+  for (const OperationSchedule& row : rows_) names.emplace_back(row.operation);
+  return names;
+}
+
+Schedule TableAlgorithm::schedule(const std::string& operation, int ranks) const {
+  for (const OperationSchedule& row : rows_)
+    if (row.operation == operation) return row.on(ranks);
+  return Algorithm::schedule(operation, ranks);  // no such rounds
+}
+
 Fold::Fold(int ranks) : ranks(ranks) {
   for (; 2 * power <= ranks; power *= 2) ++rounds;
   extra = ranks - power;

@@ -1,10 +1,29 @@
 #pragma once
 // Phases that several algorithms share.
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "sim/forecast/algorithm.hpp"
 
 namespace linkcast {
+
+/// An operation and its schedule on `ranks` ranks.
+struct OperationSchedule {
+  const char* operation;
+  Schedule (*on)(int ranks);
+};
+
+/// An algorithm that one table says it all of: what it does, and how.
+class TableAlgorithm : public Algorithm {
+ public:
+  TableAlgorithm(std::initializer_list<OperationSchedule> rows) : rows_(rows) {}
+  [[nodiscard]] std::vector<std::string> operations() const override;
+  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override;
+
+ private:
+  std::vector<OperationSchedule> rows_;
+};
 
 /// Algorithms over powers of two use the largest one below; what is left over joins first and gets the result last:
 /// odd rank 2v + 1 is folded into 2v for v < extra. `v` numbers those who take part.

@@ -109,16 +109,16 @@ double chain_fill(const CollectiveJob& job, int blocks) {
   return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) / job.calls;
 }
 
-class Ring final : public Algorithm {
+Schedule ring_all_reduce(int ranks) { return {ranks, {ring_phase(ranks, 0, true), ring_phase(ranks, 1, false)}}; }
+Schedule ring_all_gather(int ranks) { return {ranks, {ring_phase(ranks, 0, false)}}; }
+Schedule ring_reduce_scatter(int ranks) { return {ranks, {ring_phase(ranks, -1, true)}}; }
+
+class Ring final : public TableAlgorithm {
  public:
-  [[nodiscard]] std::vector<std::string> operations() const override {
-    return {"all_reduce", "all_gather", "reduce_scatter"};
-  }
-  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {
-    if (operation == "all_gather") return {ranks, {ring_phase(ranks, 0, false)}};
-    if (operation == "reduce_scatter") return {ranks, {ring_phase(ranks, -1, true)}};
-    return {ranks, {ring_phase(ranks, 0, true), ring_phase(ranks, 1, false)}};
-  }
+  Ring()
+      : TableAlgorithm({{"all_reduce", ring_all_reduce},
+                        {"all_gather", ring_all_gather},
+                        {"reduce_scatter", ring_reduce_scatter}}) {}
 
   [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
   [[nodiscard]] bool without_cost_model() const override { return true; }
