@@ -2,6 +2,8 @@
 // memory. What its nvbandwidth test printed is read by the importer of nvbandwidth.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -60,7 +62,8 @@ class Dcgm {
   void read_result(ObjectReader& result) {
     const std::string status = result.required<std::string>("status");
     const int gpu = gpu_of_result(result);
-    if (status != "Pass" && status != "PASS")
+    static const std::set<std::string> passed = {"Pass", "PASS"};
+    if (passed.count(status) == 0)
       record_.note("finding: the PCIe test of " + (gpu < 0 ? "a GPU" : fmt::format("GPU {}", gpu)) + " says " + status +
                    ".");
     for (const char* key : {"info", "warnings"}) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -108,7 +109,8 @@ LinkMatrix HwlocNvlinks::links(const std::vector<GpuFacts>& gpus) const {
 /// @param gpus  gp_index of each GPU's OS devices. @returns nothing where the file has no NVLinkBandwidth with a link
 std::optional<HwlocNvlinks> hwloc_nvlinks(const XmlNode& root, const std::vector<std::vector<std::string>>& gpus) {
   for (const XmlNode& node : root.children()) {
-    if (node.name() != "distances2" && node.name() != "distances2hetero") continue;
+    static const std::set<std::string> tables = {"distances2", "distances2hetero"};
+    if (tables.count(node.name()) == 0) continue;
     if (node.find("name") != "NVLinkBandwidth") continue;
     const HwlocNvlinks found = NvlinkReader(node, gpus).read();
     for (const auto& row : found.MBps)
@@ -308,10 +310,12 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
     const std::string name = os.find("name").value_or("");
     if (subtype.empty())
       subtype = info_of(os, "CoProcType").empty() ? info_of(os, "Backend") : info_of(os, "CoProcType");
-    const bool cuda = subtype == "CUDA", nvml = subtype == "NVML";  // hwloc 1 says it in an info
+    static const std::map<std::string, bool> numbered = {{"CUDA", true}, {"NVML", false}};
+    const auto by = numbered.find(subtype);  // hwloc 1 says it in an info
     if (const auto index = os.find("gp_index")) endpoint.gp_indices.push_back(*index);
     if (is_openfabrics(os)) fabric += (fabric.empty() ? "" : " ") + name;  // OpenFabrics
-    if (!cuda && !nvml) continue;
+    if (by == numbered.end()) continue;
+    const bool cuda = by->second;
     const auto number = name.size() > 4 ? whole_number(name.substr(4)) : std::nullopt;
     if (!number || name.substr(0, 4) != (cuda ? "cuda" : "nvml"))
       os.fail("name", "'" + name + "' is not cuda<number> or nvml<number>");

@@ -125,15 +125,15 @@ void read_edge(ObjectReader r, Device& device, std::set<std::tuple<Node, Node, i
       std::find_if(device.links.begin(), device.links.end(), [&](const Link& l) { return l.name == link_name; });
   if (link == device.links.end()) r.fail("link", "'" + link_name + "' is no link of '" + device.name + "'");
   const auto left = endpoint(device, r.object("ep1")), right = endpoint(device, r.object("ep2"));
-  const std::string scheme = r.choice("scheme", {"one2one", "many2many"});
-  if (left.size() * right.size() > kMostPairs && scheme == "many2many")
+  const bool one_by_one = r.choice("scheme", {"one2one", "many2many"}) == "one2one";
+  if (left.size() * right.size() > kMostPairs && !one_by_one)
     r.fail("scheme", fmt::format("joins more than {} pairs", kMostPairs));
   const auto join = [&](const Node& a, const Node& b) {
     const int number = static_cast<int>(link - device.links.begin());
     if (a == b || !seen.emplace(std::min(a, b), std::max(a, b), number).second) return;
     device.edges.push_back({a, b, number, r.pointer()});
   };
-  if (scheme == "one2one")
+  if (one_by_one)
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) join(left[i], right[i]);
   else
     for (const Node& a : left)

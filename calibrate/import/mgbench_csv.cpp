@@ -2,6 +2,8 @@
 // The matrix holds nothing but rates: size, unit, duplex, transport and timing are options.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "calibrate/import/csv_cells.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
@@ -32,8 +34,8 @@ CsvSettings settings_of(const ImportRequest& request) {
 
 /// Decimal units by shifting the printed digits, binary ones by their factor.
 std::optional<double> rate_of(const std::string& text, const std::string& unit) {
-  if (unit == "MB/s") return decimal(text, 6);
-  if (unit == "GB/s") return decimal(text, 9);
+  static const std::map<std::string, int> decimal_units = {{"MB/s", 6}, {"GB/s", 9}};
+  if (const auto known = decimal_units.find(unit); known != decimal_units.end()) return decimal(text, known->second);
   const auto value = decimal(text);
   return value ? std::optional<double>(*value * parse_bandwidth("1 " + unit).si) : std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -116,8 +117,8 @@ OsuColumns read_head(TextFile& file, const OsuTable& table) {
   OsuColumns columns{0, 0, 0};
   std::string rest = file.line().substr(1);
   for (Match match = column.whole(rest); match; match = column.whole(rest)) {
-    std::string name = match[1];
-    if (name == "Latency(us)" || name == "Avg Latency(us)" || name == "Avg Latency (us)") name = "Latency (us)";
+    static const std::set<std::string> latencies = {"Latency(us)", "Avg Latency(us)", "Avg Latency (us)"};
+    const std::string name = latencies.count(match[1]) != 0 ? "Latency (us)" : match[1];
     if (name == due && columns.value == 0) columns.value = columns.count;
     if (name == "Validation") columns.validation = columns.count;
     ++columns.count;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,10 @@ void read_access(TextFile& file, P2pRun& run) {
   for (std::size_t row = 0; row < table.cells.size(); ++row) {
     run.access.emplace_back();
     for (const std::string& cell : table.cells[row]) {
-      if (cell != "0" && cell != "1") file.fail_at(table.lines[row], "'" + cell + "' is not 0 or 1");
-      run.access.back().push_back(cell == "1");
+      static const std::map<std::string, bool> flags = {{"0", false}, {"1", true}};
+      const auto flag = flags.find(cell);
+      if (flag == flags.end()) file.fail_at(table.lines[row], "'" + cell + "' is not 0 or 1");
+      run.access.back().push_back(flag->second);
     }
   }
 }

@@ -72,11 +72,15 @@ std::vector<Entry> yaml_entries_of(TextFile& file, const std::string& said) {
     bool is_default = false;
     std::vector<Entry> entries{};
   };
-  static const std::map<std::string, std::string> kKeys = {{"switch", "switchname"},
-                                                           {"block", "blockname"},
-                                                           {"nodes", "nodes"},
-                                                           {"children", "switches"},
-                                                           {"link_speed", "linkspeed"}};
+  struct Key {
+    const char* name;    // in topology.conf
+    bool opens = false;  // an entry
+  };
+  static const std::map<std::string, Key> kKeys = {{"switch", {"switchname", true}},
+                                                   {"block", {"blockname", true}},
+                                                   {"nodes", {"nodes"}},
+                                                   {"children", {"switches"}},
+                                                   {"link_speed", {"linkspeed"}}};
   std::vector<Section> sections;
   for (; !file.at_end(); file.next()) {
     const auto pair = yaml_pair(file.line());
@@ -91,9 +95,9 @@ std::vector<Entry> yaml_entries_of(TextFile& file, const std::string& said) {
     const auto known = kKeys.find(key);
     if (known == kKeys.end() || value.empty()) continue;  // "tree:", "block:" and "switches:" hold the rest
     auto& entries = sections.back().entries;
-    if (key == "switch" || key == "block") entries.push_back({file.number(), {}});
+    if (known->second.opens) entries.push_back({file.number(), {}});
     if (entries.empty()) file.fail("'" + key + "' before the first switch or block");
-    if (!entries.back().values.emplace(known->second, value).second) file.fail(key + " is there twice");
+    if (!entries.back().values.emplace(known->second.name, value).second) file.fail(key + " is there twice");
   }
   std::string names;
   for (const Section& section : sections) {
