@@ -200,7 +200,7 @@ void add_check(CLI::App& app, Context& context) {
         return check_file(context, file);
       };
       list.push_back({{"file", naming_stdin(file)}, {"schema", checked()}});
-      if (!context.json && context.format == "table")
+      if (!context.json && context.format == OutputFormat::kTable)
         std::cout << text(list.back()["file"]) << ": ok, " << text(list.back()["schema"]) << '\n';
     }
     print_as_data(context, {{"files", list}}, "files");

@@ -292,8 +292,9 @@ const std::string& host_of(const PlaceOptions& o) {
 }
 
 void print_for_others(Context& context, const PlaceOptions& o, const Json& result) {
-  if (context.whatif) throw InputError("--format: whatif compares two placements, " + context.format + " is one");
-  if (context.format == "cuda")
+  if (context.whatif)
+    throw InputError("--format: whatif compares two placements, " + context.format.name() + " is one");
+  if (context.format == OutputFormat::kCuda)
     std::cout << cuda_line(result["gpus"]) << '\n';
   else
     std::cout << rankfile(result["gpus"], context.edited(o.query.platform())->platform(), host_of(o));
@@ -339,14 +340,16 @@ void add_place(CLI::App& app, Context& context) {
     }
     need(*command);
     const Json query = query_of(*o, *command);
-    const bool others = context.format == "cuda" || context.format == "rankfile", groups = query.contains("groups");
+    const bool others = context.format == OutputFormat::kCuda || context.format == OutputFormat::kRankfile,
+               groups = query.contains("groups");
     if ((query.contains("nodes") || groups) && others)
       throw InputError("--format: is of the GPUs of one node; leave out --nodes and --groups");
-    if (!o->hosts.empty() && context.format != "rankfile") throw InputError("--hosts: is of --format rankfile");
+    if (!o->hosts.empty() && context.format != OutputFormat::kRankfile)
+      throw InputError("--hosts: is of --format rankfile");
     const bool one_of = !o->listed.free.empty() && !groups;
     const Json result =
         one_of ? place_on_listed(context, o->listed, o->query.platform(), query) : run_query(context, query);
-    if (one_of && context.format == "table" && !context.json) print_candidates(result);
+    if (one_of && context.format == OutputFormat::kTable && !context.json) print_candidates(result);
     if (others)
       print_for_others(context, *o, result);
     else if (print_as_data(context, result, context.whatif ? "" : "placements"))

@@ -143,7 +143,7 @@ void show(Context& context, const ShowOptions& o) {
     write_out(o.out, exporters::to_svg(shown.wiring()));
   else if (o.dot)
     std::cout << exporters::to_dot(shown.wiring());
-  else if (context.json || context.format == "csv")
+  else if (context.json || context.format == OutputFormat::kCsv)
     print_as_data(context, asked(context, o), "cables");
   else
     print_platform(shown);

@@ -29,12 +29,12 @@ bool compare_files(Context& context, ValidateOptions& o) {
   o.against.edits = context.edit_list();
   const auto compared =
       diagnosis::compare_files(context.catalogue(), o.against, [&](const validate::Comparison& comparison) {
-        if (context.json || context.format == "csv")
+        if (context.json || context.format == OutputFormat::kCsv)
           list.push_back(validate::to_json(comparison, true));
         else
           std::cout << naming_stdin(validate::to_table(comparison));
       });
-  if (context.format == "csv")
+  if (context.format == OutputFormat::kCsv)
     std::cout << csv_of(rows_of_files(list, "points"));
   else
     print_as_data(context, {{"comparisons", list}});

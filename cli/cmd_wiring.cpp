@@ -23,7 +23,7 @@ std::vector<std::string> arguments_of(const WiringOptions& o, const Context& con
   for (const std::string& mix : o.mixes) add("--mix", mix);
   if (o.steps > 0) add("--steps", std::to_string(o.steps));
   if (o.top > 0) add("--top", std::to_string(o.top));
-  if (context.json || context.format == "csv")
+  if (context.json || context.format == OutputFormat::kCsv)
     arguments.insert(arguments.end(), {"--format", context.json ? "json" : "csv"});
   return arguments;
 }

@@ -100,8 +100,10 @@ std::string Context::stopped_at() const {
 }
 
 void Context::settle_format() {
-  if (json && format != "table" && format != "json") throw InputError("--json: excludes --format " + format);
-  json = json || format == "json";
+  const bool as_json = format == OutputFormat::kJson;
+  if (json && format != OutputFormat::kTable && !as_json)
+    throw InputError("--json: excludes --format " + format.name());
+  json = json || as_json;
 }
 
 void add_common(CLI::App& command, Context& context, std::string& platform, const std::vector<std::string>& formats) {
@@ -255,7 +257,10 @@ void add_format(CLI::App& command, Context& context, const std::vector<std::stri
   command.add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   std::string others;
   for (const std::string& one : more) others += ", " + one;
-  command.add_option("--format", context.format, "table, json, csv" + others + " (default: table)")
+  command
+      .add_option_function<std::string>(
+          "--format", [&context](const std::string& said) { context.format = said; },
+          "table, json, csv" + others + " (default: table)")
       ->check(CLI::IsMember(formats));
 }
 
@@ -296,7 +301,7 @@ bool print_as_data(const Context& context, const Json& result, const std::string
     std::cout << naming_stdin(result.dump(2)) << '\n';
     return true;
   }
-  if (context.format != "csv") return false;
+  if (context.format != OutputFormat::kCsv) return false;
   std::cout << naming_stdin(csv_of(rows_of_result(result, rows)));
   print_warnings(result);
   return true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/base/spelled.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/query/key.hpp"
 
@@ -26,12 +27,21 @@ inline constexpr int kBrokenInvariant = 3;
 inline constexpr int kComparisonFailed = 4;
 inline constexpr int kInterrupted = 130;  // as shells say of Ctrl-C
 
+/// What a result is printed as; the last two by 'place' alone.
+enum class OutputFormat { kTable, kJson, kCsv, kCuda, kRankfile };
+inline constexpr Spelling<OutputFormat> kOutputFormats[] = {{OutputFormat::kTable, "table"},
+                                                            {OutputFormat::kJson, "json"},
+                                                            {OutputFormat::kCsv, "csv"},
+                                                            {OutputFormat::kCuda, "cuda"},
+                                                            {OutputFormat::kRankfile, "rankfile"}};
+constexpr std::span<const Spelling<OutputFormat>> spellings(OutputFormat) { return kOutputFormats; }
+
 class Context {
  public:
   std::string data_dir;  ///< --data-dir, else beside the program
   std::string solver = "fluid";
   bool json = false;
-  std::string format = "table";  ///< --format
+  Spelled<OutputFormat> format{};  ///< --format
   int exit_code = 0;
   bool whatif = false;                                      ///< every answer without and with the edits
   std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones

@@ -60,10 +60,11 @@ std::string kept_path(const std::string& text) {
   const std::string name = input_name(text);
   for (const auto& [path, as] : kept_as())
     if (as == name) return path;
-  const int from = text == "-" ? STDIN_FILENO : ::open(text.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool standard = text == "-";
+  const int from = standard ? STDIN_FILENO : ::open(text.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) throw InputError(text + ": cannot be read: " + std::strerror(errno));
   const std::string path = keep(from, name);
-  if (text != "-") ::close(from);
+  if (!standard) ::close(from);
   kept_as()[path] = name;
   return path;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "cli/command.hpp"
 #include "sim/base/parse.hpp"
@@ -28,7 +29,7 @@ std::string text_of(const std::string& key, const Json& value) {
   if (value.is_number()) return number_text(key, value.get<double>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (!value.is_array()) return value.dump();
-  if (key == "channels") return std::to_string(value.size());
+  if (key == "channels") return fmt::format("{}", value.size());
   // source: ours, what still fits beside a second column; a ring is shown whole
   const std::size_t most = key == "bottleneck" ? 3 : value.size();
   std::string text;
@@ -54,9 +55,10 @@ Json value_or_null(const Json& result, const std::string& key) { return result.c
 void add_row(Table& table, const std::string& label, const std::string& key, const Json& before, const Json& after) {
   if (before.is_null() && after.is_null()) return;
   if (before == after && (before == Json(0.0) || before == Json::array())) return;  // nothing to say of it
-  const Json was = key == "channels" && before.is_array() ? Json(before.size()) : before;
-  const Json is = key == "channels" && after.is_array() ? Json(after.size()) : after;
-  const std::string change = key == "channels" && before != after && was == is ? "other orders" : change_text(was, is);
+  const bool counted = key == "channels";
+  const Json was = counted && before.is_array() ? Json(before.size()) : before;
+  const Json is = counted && after.is_array() ? Json(after.size()) : after;
+  const std::string change = counted && before != after && was == is ? "other orders" : change_text(was, is);
   table.push_back({label, " " + text_of(key, before), " " + text_of(key, after), " " + change});
 }
 
@@ -104,6 +106,12 @@ void print_orders(const char* title, const Json& result) {
   std::cout << title << ": " << result["why"].get<std::string>() << '\n';
   for (std::size_t i = 0; i < result["channels"].size(); ++i)
     std::cout << "  ring " << i << ": " << text_of("", result["channels"][i]) << '\n';
+}
+
+void print_two_rings(const Json& before, const Json& after) {
+  print_answer(before, after);
+  print_orders("before", before);
+  print_orders("after", after);
 }
 
 void print_routes(const Json& before, const Json& after) {
@@ -190,17 +198,10 @@ void print_replays(const Json& result) {
 void print_whatif(const Json& result) {
   const Json& before = result["before"];
   const Json& after = result["after"];
-  if (after["kind"] == "show") {
-    print_platforms(before, after);
-  } else if (after["kind"] == "routes") {
-    print_routes(before, after);
-  } else {
-    print_answer(before, after);
-  }
-  if (after["kind"] == "rings") {
-    print_orders("before", before);
-    print_orders("after", after);
-  }
+  static const std::map<std::string, void (*)(const Json&, const Json&)> printers = {
+      {"show", print_platforms}, {"routes", print_routes}, {"rings", print_two_rings}};
+  const auto printer = printers.find(after["kind"].get<std::string>());
+  (printer == printers.end() ? print_answer : printer->second)(before, after);
   print_warnings(after);
 }
 

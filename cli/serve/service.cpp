@@ -1,11 +1,13 @@
 #include "cli/serve/service.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <map>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -240,8 +242,10 @@ const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
          const Json query = parse_json(request.body, "body");
          return service.by_worker(request, [query](Placer& placer) { return placer.query(query); });
        }},
-      {"/v1/slurm/nodes", "GET", [](Service& service, const HttpRequest& request) { return service.slurm(request); }},
-      {"/v1/slurm/place", "POST", [](Service& service, const HttpRequest& request) { return service.slurm(request); }},
+      {"/v1/slurm/nodes", "GET",
+       [](Service& service, const HttpRequest& request) { return service.slurm(request, false); }},
+      {"/v1/slurm/place", "POST",
+       [](Service& service, const HttpRequest& request) { return service.slurm(request, true); }},
       {"/v1/kubernetes/filter", "POST",
        [](Service& service, const HttpRequest& request) { return service.kubernetes(request, true); }},
       {"/v1/kubernetes/prioritize", "POST",
@@ -314,26 +318,33 @@ HttpReply Service::readiness() const {
 }
 
 HttpReply Service::node(const HttpRequest& request) {
-  const std::string name = node_name(request.path);
-  if (request.method == "POST") {
+  using Answer = HttpReply (*)(Service & service, const HttpRequest& request, const std::string& name);
+  const Answer get = [](Service& service, const HttpRequest&, const std::string& name) {
+    const auto all = service.nodes_.all();
+    const auto at = all->find(name);
+    return at == all->end() ? error_reply(404, "no state of node " + name) : HttpReply{200, text_of(at->second)};
+  };
+  const Answer post = [](Service& service, const HttpRequest& request, const std::string& name) {
     const Json sent = parse_json(request.body, "body");
-    HttpReply reply = by_worker(request, [sent](Placer& placer) { return placer.node_state(sent, "body"); });
+    HttpReply reply = service.by_worker(request, [sent](Placer& placer) { return placer.node_state(sent, "body"); });
     Json state = Json::parse(reply.body);
-    if (nodes_.all()->size() >= kMostNodes && nodes_.all()->count(name) == 0)
-      return error_reply(400, "more than " + std::to_string(kMostNodes) + " nodes");
-    nodes_.set(name, std::move(state));
+    if (service.nodes_.all()->size() >= kMostNodes && service.nodes_.all()->count(name) == 0)
+      return error_reply(400, fmt::format("more than {} nodes", kMostNodes));
+    service.nodes_.set(name, std::move(state));
     return reply;
-  }
-  if (request.method == "DELETE")
-    return nodes_.forget(name) ? HttpReply{200, "{}\n"} : error_reply(404, "no state of node " + name);
-  if (request.method != "GET" && request.method != "HEAD") return error_reply(405, "a node takes GET, POST and DELETE");
-  const auto all = nodes_.all();
-  const auto at = all->find(name);
-  return at == all->end() ? error_reply(404, "no state of node " + name) : HttpReply{200, text_of(at->second)};
+  };
+  const Answer forget = [](Service& service, const HttpRequest&, const std::string& name) {
+    return service.nodes_.forget(name) ? HttpReply{200, "{}\n"} : error_reply(404, "no state of node " + name);
+  };
+  static const std::map<std::string, Answer> methods = {
+      {"GET", get}, {"HEAD", get}, {"POST", post}, {"DELETE", forget}};
+  const auto method = methods.find(request.method);
+  if (method == methods.end()) return error_reply(405, "a node takes GET, POST and DELETE");
+  return method->second(*this, request, node_name(request.path));
 }
 
 /// The nodes as they are known for a job, or the best one.
-HttpReply Service::slurm(const HttpRequest& request) {
+HttpReply Service::slurm(const HttpRequest& request, bool place) {
   const auto posted = nodes_.all();
   std::shared_ptr<const placement::SlurmNodes> listed;
   try {
@@ -341,7 +352,7 @@ HttpReply Service::slurm(const HttpRequest& request) {
   } catch (const InputError& error) {  // no fault of who asks
     return error_reply(503, one_line(error.what()));
   }
-  if (request.path == "/v1/slurm/place") {
+  if (place) {
     const Json job = parse_json(request.body, "job");
     return by_worker(request, [job, posted, listed](Placer& placer) {
       return placer.place_slurm(job, placer.candidates(*posted, *listed), "job");

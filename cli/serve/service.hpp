@@ -108,7 +108,7 @@ class Service {
   HttpReply by_worker(const HttpRequest& request, std::function<Json(Placer&)> make);
   [[nodiscard]] HttpReply readiness() const;
   HttpReply kubernetes(const HttpRequest& request, bool filter);
-  HttpReply slurm(const HttpRequest& request);
+  HttpReply slurm(const HttpRequest& request, bool place);
   [[nodiscard]] std::string metrics_text() const;
 
   ServiceOptions options_;
