@@ -230,8 +230,8 @@ namespace fs = std::filesystem;
 void read_record(const std::string& path, fit::FitRequest& request) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
-  const std::string schema =
-      r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
+  const std::string schema = r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1",
+                                                 "calibration/1", "residuals/1", "fit-report/1"});
   using Reader = std::function<void(const std::string&, fit::FitRequest&)>;
   static const std::map<std::string, Reader> kUsed{
       {"measurement/1", [](const auto& file, auto& into) { into.measurements.push_back(read_measurement(file)); }},

@@ -9,10 +9,12 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "models/algorithms/ring_cost.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/forecast/collective_plan.hpp"
 #include "sim/plan/channel_flows.hpp"
 
@@ -66,7 +68,9 @@ struct Move {
 
 class Reader {
  public:
-  Reader(const std::string& text, std::string path) : text_(text) {
+  Reader(const std::string& text, std::string path) {
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1))
+      line_ends_.push_back(static_cast<std::ptrdiff_t>(end));
     program_.path = std::move(path);
     const pugi::xml_parse_result parsed = document_.load_buffer(text.data(), text.size());
     if (!parsed) program_.fail(line_at(parsed.offset), std::string("no XML: ") + parsed.description());
@@ -100,8 +104,8 @@ class Reader {
 
  private:
   [[nodiscard]] int line_at(std::ptrdiff_t offset) const {
-    const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
-    return 1 + static_cast<int>(std::count(text_.begin(), end, '\n'));
+    const auto before = std::lower_bound(line_ends_.begin(), line_ends_.end(), offset);
+    return 1 + static_cast<int>(before - line_ends_.begin());
   }
   [[nodiscard]] int line(const pugi::xml_node& node) const { return line_at(node.offset_debug()); }
 
@@ -149,6 +153,7 @@ class Reader {
         program_.fail(block.line,
                       "tb " + std::to_string(block.id) + " of gpu " + std::to_string(gpu) + " is there twice");
     for (const pugi::xml_node one : tb.children("step")) {
+      work::look();
       if (number(one, "s", 0, kMostChunks) != static_cast<int>(block.steps.size()))
         program_.fail(line(one), "s: steps are numbered 0, 1, 2, ...");
       block.steps.push_back(read_step(one, block));
@@ -193,7 +198,7 @@ class Reader {
     return step;
   }
 
-  const std::string& text_;
+  std::vector<std::ptrdiff_t> line_ends_{};  ///< where lines end, rising
   pugi::xml_document document_;
   Program program_;
 };
@@ -234,6 +239,7 @@ class Play {
       moved = false;
       for (std::size_t b = 0; b < program_.blocks.size(); ++b)
         while (ready(b)) {
+          work::look();
           step(b);
           moved = true;
         }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <utility>
 
 #include "sim/base/packed_file.hpp"
@@ -64,9 +63,7 @@ Registry<AlgorithmReader>& algorithm_readers() {
 }
 
 std::unique_ptr<Algorithm> read_algorithm(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw InputError(path + ": cannot be opened");
-  const std::string text = read_whole(in, path);
+  const std::string text = file_text(path);
   for (const std::string& name : algorithm_readers().names())
     if (algorithm_readers().get(name).reads(text)) return algorithm_readers().get(name).read(text, path);
   throw InputError(path + ": no algorithm: a schedule in MSCCL's XML begins with <algo");

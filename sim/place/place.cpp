@@ -114,7 +114,7 @@ class NodeAnswer {
     out.best.why = why(best);
     out.warnings = best.score.warnings;
     out.placements = placements(out.warnings);
-    PlaceResult::Sets& sets = out.one_node.emplace();
+    PlaceResult::Sets& sets = *(out.one_node = PlaceResult::Sets{});
     for (const Ranked& one : ranked_) {
       sets.classes.push_back(short_row(one.which->gpus, one.which->score));
       sets.classes.back().sets = one.which->sets.size();
@@ -262,7 +262,7 @@ class NodesAnswer {
     out.best.high_s = told.high_s;
     out.best.alone_s = best.traffic.alone_s;
     put_neighbours(out.best, best);
-    PlaceResult::Nodes& nodes = out.over_nodes.emplace();
+    PlaceResult::Nodes& nodes = *(out.over_nodes = PlaceResult::Nodes{});
     nodes.gpus_each = q_.whole->gpus_each;
     if (q_.whole->named) nodes.switches = switches(best.nodes);
     nodes.bound_s = found_.bound_s;

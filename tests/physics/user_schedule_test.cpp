@@ -1,5 +1,6 @@
 // Schedules that users write in MSCCL's XML: against closed forms and NCCL's ring, and what is refused of them.
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <limits>
 
@@ -203,6 +204,13 @@ TEST_CASE("schedules that do not end with the result are refused with file and l
   const std::string twice =
       changed(pairs_all_reduce(3), "type=\"re\" srcbuf=\"s\" srcoff=\"1\"", "type=\"re\" srcbuf=\"s\" srcoff=\"0\"");
   CHECK(refusal(twice).find("adds a chunk of a rank twice") != std::string::npos);
+}
+
+TEST_CASE("a schedule too large to check is refused soon, not after each line was counted for each step",
+          "[physics][user_schedule]") {
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(refusal(ring_all_reduce(128)).find("too many chunks and steps to check") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
 TEST_CASE("a user's schedule answers in the place of the library's choice", "[physics][user_schedule]") {
