@@ -28,6 +28,13 @@ class Binomial final : public TableAlgorithm {
                         {"scatter", [](int ranks) {
                            return Schedule{ranks, {binomial_phase(ranks, true, false, false)}};
                          }}}) {}
+
+  /// Open MPI's reduce_scatter_block by "basic_linear" is a reduce and a scatter. A reduce and a broadcast stand for
+  /// it.
+  /// @limits  the broadcast sends more than the scatter would
+  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {
+    return TableAlgorithm::schedule(operation == "reduce_scatter" ? "all_reduce" : operation, ranks);
+  }
 };
 
 const bool binomial_registered = algorithms().add(
