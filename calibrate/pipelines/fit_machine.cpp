@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -232,15 +231,10 @@ void read_record(const std::string& path, fit::FitRequest& request) {
   ObjectReader r(json, path);
   const std::string schema = r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1",
                                                  "calibration/1", "residuals/1", "fit-report/1"});
-  using Reader = std::function<void(const std::string&, fit::FitRequest&)>;
-  static const std::map<std::string, Reader> kUsed{
-      {"measurement/1", [](const auto& file, auto& into) { into.measurements.push_back(read_measurement(file)); }},
-      {"launch/1", [](const auto& file, auto& into) { into.launches.push_back(read_launch_record(file)); }}};
-  static const std::map<std::string, Reader> kChecked{
-      {"topology/1", [](const auto& file, auto&) { read_topology(file); }},
-      {"calibration/1", [](const auto& file, auto&) { read_calibration(file); }}};
-  if (const auto used = kUsed.find(schema); used != kUsed.end()) return used->second(path, request);
-  if (const auto checked = kChecked.find(schema); checked != kChecked.end()) checked->second(path, request);
+  if (schema == "measurement/1") return request.measurements.push_back(parse_measurement(json, path));
+  if (schema == "launch/1") return request.launches.push_back(read_launch_record(path));
+  if (schema == "topology/1") read_topology(path);
+  if (schema == "calibration/1") read_calibration(json, path);
   log::Log("fit").note("{}: {}, no measurement: left out", path, schema);
 }
 
