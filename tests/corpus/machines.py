@@ -93,7 +93,7 @@ RINGS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  #
 PROTOCOLS = ("LL", "LL128", "Simple")
 MPI_ALGORITHMS = {
     "all_gather": ("bruck", "linear", "recursive_doubling", "ring"),
-    "all_reduce": ("binomial", "rabenseifner", "recursive_doubling", "ring"),
+    "all_reduce": ("binomial", "rabenseifner", "recursive_doubling", "ring", "swing"),
     "alltoall": ("bruck", "linear", "pairwise", "scattered"),
     "broadcast": ("binomial", "linear", "scatter_all_gather"),
     "gather": ("binomial", "linear"),

@@ -28,7 +28,7 @@ class OldSpellings(unittest.TestCase):
     """docs/stability.md: an old value goes on working for one version, with a warning that names the new one."""
 
     COPY = {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1 << 20}
-    FLOWS = {"kind": "flows", "platform": "p100-dgx1", "flows": [{"src": "gpu0", "dst": "gpu1", "size_B": 1 << 20}] * 2}
+    FLOWS = {"kind": "flows", "platform": "p100-dgx1", "flows": [["gpu0", "gpu1", 1 << 20], ["gpu0", "gpu2", 1 << 20]]}
 
     def test_dma_is_copy_engine(self):
         for query in (self.COPY, self.FLOWS):
