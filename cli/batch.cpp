@@ -161,7 +161,7 @@ class Batch {
   }
 
  private:
-  /// What a thread has of its own.
+  /// Catalogue and memories of one thread.
   struct Own {
     explicit Own(const std::string& data_dir) : catalogue(data_dir) {}
     catalogue::Catalogue catalogue;

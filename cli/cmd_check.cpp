@@ -31,7 +31,7 @@
 namespace linkcast::cli {
 namespace {
 
-/// What a trace has so far, as small as it can be kept.
+/// Contents of a trace so far, as small as they can be kept.
 class Whole {
  public:
   explicit Whole(const TraceReader& reader) : reader_(reader) {

@@ -13,7 +13,7 @@
 namespace linkcast::cli {
 namespace {
 
-// What a shell offers behind a half-written command line, from the same options as --help.
+// Words that a shell offers behind a half-written command line, from the same options as --help.
 
 /// A word that may come next.
 struct OfferedWord {
@@ -43,7 +43,7 @@ std::vector<std::string> split_words(const std::string& text, char between) {
   return words;
 }
 
-/// What CLI::IsMember allows stands in the name of the type: "TEXT:{table,json,csv}".
+/// CLI::IsMember writes the allowed words into the name of the type: "TEXT:{table,json,csv}".
 std::vector<std::string> checked_words(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
@@ -51,7 +51,7 @@ std::vector<std::string> checked_words(const CLI::Option& option) {
   return split_words(type.substr(begin + 2, end - begin - 2), ',');
 }
 
-/// Of a key of a query: what its table allows.
+/// Words that the table of a query's key allows.
 std::vector<std::string> key_words(const std::string& path, const std::string& option) {
   for (const PluginInfo& info : query::query_kinds().list()) {
     const query::QueryKind& kind = query::query_kinds().get(info.name);
@@ -150,7 +150,7 @@ std::string quoted(const OfferedWord& one) {
   return "'" + text + "'";
 }
 
-/// Of the program and of each command below it, outer ones first.
+/// Offers of the program and of each command below it, outer ones first.
 std::vector<CommandOffers> offers_of(const CLI::App& app) {
   std::vector<CommandOffers> all;
   collect(app, "", all);

@@ -31,12 +31,12 @@ void run_init(InitOptions& o, Context& context) {
   const pipelines::InitialisedMachine result = pipelines::init_machine(context.catalogue(), o.machine);
   tell(result.import_notes);
   if (o.json) {
-    const Json told = {{"found", result.found},
-                       {"topology", result.topology},
-                       {"platform", result.platform},
-                       {"notes", result.notes},
-                       {"next", next_command(result)}};
-    std::cout << told.dump(2) << '\n';
+    const Json answer = {{"found", result.found},
+                         {"topology", result.topology},
+                         {"platform", result.platform},
+                         {"notes", result.notes},
+                         {"next", next_command(result)}};
+    std::cout << answer.dump(2) << '\n';
     return;
   }
   std::cout << "found: " << result.found << "\nwrote: " << result.topology << " (what is wired to what), "

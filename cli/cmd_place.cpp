@@ -85,7 +85,7 @@ std::vector<std::string> taken(CLI::App& command, const std::string& name) {
   return texts;
 }
 
-/// Of these nodes those that take no whole job now.
+/// Those of these nodes that cannot run a whole job now.
 Json busy_in(const std::string& path, const std::vector<std::string>& all) {
   Json busy = Json::array();
   std::set<std::string> told;

@@ -21,7 +21,7 @@ namespace linkcast::cli {
 namespace {
 
 // Answers over sizes, as nccl-tests prints its own.
-// What an answer says of the network that a message or collective runs in, and how far a long one is.
+// Texts on the network of a message or collective, and the progress of a long one.
 
 constexpr double kMicro = 1e-6, kGiga = 1e9;  // source: nccl-tests prints us and GB/s
 
@@ -78,7 +78,7 @@ void print_both(const Json& curve) {
   }
 }
 
-/// Of all points, each once.
+/// Warnings of all points, each once.
 Json warnings_of(const Json& points) {
   Json all = Json::array();
   for (const Json& point : points) {

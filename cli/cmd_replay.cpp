@@ -48,7 +48,7 @@ void print_recorded_steps(const Json& result) {
   print_table(table);
 }
 
-/// What each kind of collective took.
+/// Time of each kind of collective.
 void print_operations(const Json& result) {
   const Json& operations = result["operations"];
   if (operations.empty()) return;

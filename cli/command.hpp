@@ -27,7 +27,7 @@ inline constexpr int kBrokenInvariant = 3;
 inline constexpr int kComparisonFailed = 4;
 inline constexpr int kInterrupted = 130;  // as shells say of Ctrl-C
 
-/// What a result is printed as; the last two by 'place' alone.
+/// Formats in which results are printed; the last two by 'place' alone.
 enum class OutputFormat { kTable, kJson, kCsv, kCuda, kRankfile };
 inline constexpr Spelling<OutputFormat> kOutputFormats[] = {{OutputFormat::kTable, "table"},
                                                             {OutputFormat::kJson, "json"},

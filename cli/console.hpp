@@ -64,7 +64,7 @@ class CtrlC {
   std::optional<work::Scope> scope_;
 };
 
-/// What takes longer than two seconds is shown: on a terminal a bar with what is left, elsewhere a line every two
+/// Work of more than two seconds is shown: on a terminal a bar with what is left, elsewhere a line every two
 /// seconds, which is a note of logger "progress".
 class ConsoleProgress final : public log::Progress {
  public:

@@ -19,7 +19,7 @@ std::string naming_option(const std::string& what, const CLI::App& command);
 /// The innermost subcommand that was given; the program itself if there is none.
 const CLI::App& running_command(const CLI::App& app);
 
-/// What is wrong with a command line, in one line; what was likely meant where a command or an option is unknown.
+/// Error of a command line, in one line, with the likely name where a command or an option is unknown.
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error);
 
 /// "--platform" of "-p,--platform".

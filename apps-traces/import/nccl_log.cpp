@@ -52,7 +52,7 @@ struct NcclComm {
   std::vector<int> ranks;   ///< of the trace, by rank of the communicator
 };
 
-/// What the communicators of all files are. Take every line once by add() in the order of the files, then finish();
+/// Communicators of all files. Take every line once by add() in the order of the files, then finish();
 /// then every line again by at().
 class NcclComms {
  public:

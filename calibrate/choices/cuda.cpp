@@ -53,7 +53,7 @@ Memory& memory() {
   return all;
 }
 
-/// Of what NCCL asks, the rest is 0.
+/// Attributes that NCCL asks for; all others are 0.
 int attribute(int* value, int which, int gpu) {
   constexpr int kMaxThreads = 1, kSharedMemory = 8, kWarp = 10, kMultiprocessors = 16, kUnified = 41, kMajor = 75,
                 kMinor = 76, kCooperative = 95, kSharedOptIn = 97, kVirtualMemory = 102, kDirect = 116,

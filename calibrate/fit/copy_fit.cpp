@@ -24,7 +24,7 @@ double duplex_share(const Calibration& lender, const std::string& kind, double& 
   return both->value / (up->value + down->value);
 }
 
-/// Of the first lender that measured it on a kind of the same family and generation.
+/// Inherits it from the first machine that measured it on a kind of the same family and generation.
 void inherit_share(FitContext& context, const std::string& kind) {
   const CableKind* own = find_cable_kind(kind);
   const CableKind* usual = own ? cable_kind_of(own->family, cable_generation(kind)) : nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// What the fit leaves unexplained, point by point, for python/run.py plots.residuals and for looking.
+// Residuals of the fit, point by point, for python/run.py plots.residuals and for looking.
 #include <functional>
 
 #include "calibrate/fit/fit.hpp"

@@ -8,7 +8,7 @@
 #include "sim/records/host_pattern.hpp"
 
 namespace linkcast::fit {
-// What NCCL's kernels pay for hops through host memory, from two GPUs without peer access.
+// Costs of NCCL's kernels for hops through host memory, from two GPUs without peer access.
 // Small ones, always in LL:     base + steps hop                          steps = 2 of all_reduce, else 1
 // Large ones, always in Simple: bytes of a hop x (1/u + 1/d + (steps - 1)/x) / steps / share
 // where u and d are what kernels store and load alone, x what they do each way at once (sim/plan/host_hops.cpp).

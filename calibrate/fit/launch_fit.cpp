@@ -49,7 +49,7 @@ void read_recorded(const LaunchPoint& p, Recordings& into) {
   into.calls = into.calls > 0 ? std::min(into.calls, runtime) : runtime;
 }
 
-/// Of one record, which is one occasion.
+/// Recordings of one record, which is one occasion.
 std::vector<Recordings> recordings_of(const LaunchRecord& record) {
   std::map<Call, Recordings> calls;
   std::map<Call, double> plain_s;

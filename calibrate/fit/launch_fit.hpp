@@ -1,12 +1,12 @@
 #pragma once
-// What issuing work costs a host, from launch records: parameters launch.* of sim/records/parameters.hpp.
+// Host costs of issuing work, from launch records: parameters launch.* of sim/records/parameters.hpp.
 #include <vector>
 
 #include "calibrate/fit/fit_context.hpp"
 #include "sim/records/launch_record.hpp"
 
 namespace linkcast::fit {
-// What a profiler that records costs the CPU, by what it writes down.
+// CPU cost of a profiler that records, by what it writes down.
 
 /// Sets recording.launch_s, call_s, operator_s and collective_s from calls that were timed in short queues without the
 /// profiler, with CUDA activities recorded, and with CPU and CUDA activities: medians over calls, GPUs and occasions of

@@ -7,9 +7,9 @@
 #include "calibrate/fit/fit_context.hpp"
 
 namespace linkcast::fit {
-// What processes of an MPI library pay for messages and copies, where a measurement shows it directly.
+// Costs of messages and copies for processes of an MPI library, where a measurement shows it directly.
 
-/// Of points of several messages or copies (MeasuredPoint::pairs, in_a_row):
+/// From points of several messages or copies (MeasuredPoint::pairs, in_a_row):
 /// mpi.host@LIB.post_s, mpi.gpu@LIB.post_s  one process sends n messages one after the other
 /// mpi.host@LIB.nics                        many pairs of processes of one socket against one
 /// mpi.staging.copy_s                       all GPUs of a node copy to or from host memory at once

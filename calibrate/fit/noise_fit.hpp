@@ -21,7 +21,7 @@ struct FabricDistance {
 void fit_noise(FitContext& context, const std::vector<Measurement>& measurements,
                const std::map<std::string, FabricDistance>& distances);
 
-// What ways between switches take, from a printed mean over pairs that are far apart, against their data sheets.
+// Times of routes between switches, from a printed mean over pairs that are far apart, against their data sheets.
 
 /// cable.KIND.latency_scale of the cables between switches: the mean time beyond that of neighbours, over the mean that
 /// data sheets give for these ways. A distribution with an extreme is of noise, see fit_noise(). Without a figure, that

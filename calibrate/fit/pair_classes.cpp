@@ -151,7 +151,7 @@ std::string staged_text(const Platform& wires, int source, int target) {
   return shared == 1 ? "one cable up to the host in common" : fmt::format("{} cables up to the host in common", shared);
 }
 
-/// What a copy of this transport crosses: "nvlink2 x2", "nvlink4 x18 via nvswitch", "same socket", ...
+/// Wiring that a copy of this transport crosses: "nvlink2 x2", "nvlink4 x18 via nvswitch", "same socket", ...
 /// @param transport  as in FitContext's samples; source and target are device indices
 std::string wiring_of(const Platform& wires, const std::string& transport, int source, int target) {
   if (source == target) return "one device";

@@ -158,12 +158,12 @@ std::string launch_of(const NcclRun& run) {
 }
 
 std::string launch_of(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
-  const std::string told = launch_of(run);
-  if (said && !told.empty() && *said != told)
-    throw InputError("option launch: is '" + *said + "', " + run.place + " says " + told);
-  if (told.empty() && !said)
+  const std::string printed = launch_of(run);
+  if (said && !printed.empty() && *said != printed)
+    throw InputError("option launch: is '" + *said + "', " + run.place + " says " + printed);
+  if (printed.empty() && !said)
     record.note("Who issued the calls cannot be told: small sizes say nothing about links (option launch).");
-  return told.empty() ? said.value_or("") : told;
+  return printed.empty() ? said.value_or("") : printed;
 }
 
 /// Whether the operation has a reduction, which nccl-tests print as none where it has not.

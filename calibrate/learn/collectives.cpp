@@ -90,10 +90,10 @@ Dependence dependence_of(catalogue::Catalogue& catalogue, const catalogue::Machi
       refused.push_back(sample.file->path + ": " + answer["error"].get<std::string>());
       continue;
     }
-    for (const auto& [name, taken] : *used) {
+    for (const auto& [name, used_value] : *used) {
       if (const Parameter* own = calibration.find(name); own && own->provenance == "fitted") continue;
-      const double spread = taken.measured ? std::max(taken.spread, kOtherMachine) : taken.spread;
-      found.priors.try_emplace(name, Prior{taken.value, spread});
+      const double spread = used_value.measured ? std::max(used_value.spread, kOtherMachine) : used_value.spread;
+      found.priors.try_emplace(name, Prior{used_value.value, spread});
       found.points[name].push_back(found.samples.size());
     }
     found.samples.push_back(sample);
@@ -254,7 +254,7 @@ std::string value_of(const Sample& sample, const std::string& key) {
   return known == nullptr ? "" : known->value(sample);
 }
 
-/// What a key can say of these: "nodes=1, nodes=2", "sizes 8 B to 32 MiB".
+/// Values of a key among these samples: "nodes=1, nodes=2", "sizes 8 B to 32 MiB".
 std::string values_of(const std::vector<Sample>& samples, const std::string& key) {
   if (key == kSizeKey) {
     const auto [least, most] = std::minmax_element(

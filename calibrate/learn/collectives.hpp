@@ -100,7 +100,7 @@ struct HeldOut {
   std::vector<std::string> refused;
 };
 
-/// What is of a part. @throws InputError  nothing is; says what is there
+/// Samples of a part. @throws InputError  none is; lists the values that there are
 std::vector<Sample> samples_of_part(const std::vector<Sample>& samples, const Part& part);
 
 /// Learns without a part, and forecasts it.

@@ -91,8 +91,10 @@ bool has_all(const Calibration& calibration, const std::vector<TraceOption>& kno
 std::string lender_of(catalogue::Catalogue& catalogue, const std::vector<TraceOption>& known,
                       const std::string& machine) {
   if (!machine.empty() && has_all(catalogue.machine(machine)->platform().calibration(), known)) return machine;
-  const std::string& lent = launch::measured_host();
-  return catalogue.has_platform(lent) && has_all(catalogue.machine(lent)->platform().calibration(), known) ? lent : "";
+  const std::string& measured = launch::measured_host();
+  return catalogue.has_platform(measured) && has_all(catalogue.machine(measured)->platform().calibration(), known)
+             ? measured
+             : "";
 }
 
 /// Adds the options that a fitted parameter stands in for and that are not given; `lender` says whose they are.

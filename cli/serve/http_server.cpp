@@ -51,7 +51,7 @@ class Connection final : public httplib::Stream {
     pollfd one{socket_, POLLRDHUP, 0};
     return ::poll(&one, 1, 0) > 0 && (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
-  /// What follows of it is not read: the reply to this request is its last one.
+  /// The rest of it is not read: the reply to this request is its last one.
   void end_after_reply() { broken_ = unread_ = true; }
   /// After end_after_reply(): forgets for a while what the client still sends, so that it sees the reply and not a
   /// connection that was reset (RFC 9112, section 9.6).

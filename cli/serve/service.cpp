@@ -129,7 +129,7 @@ bool same(const std::string& sent, const std::string& wanted) {
   return differs == 0;
 }
 
-/// What follows the name of the scheme, in any case (RFC 7235, section 2.1); empty: another scheme.
+/// Text behind the name of the scheme, in any case (RFC 7235, section 2.1); empty: another scheme.
 std::string bearer_of(const std::string& authorization) {
   static const std::string kScheme = "bearer ";
   if (authorization.size() <= kScheme.size()) return "";

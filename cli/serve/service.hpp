@@ -1,7 +1,7 @@
 #pragma once
-// What a service counts, in the text format of Prometheus.
-// What Slurm says of its nodes, in a file that somebody writes again and again.
-// What the service answers to each path.
+// Counters of the service, in the text format of Prometheus.
+// States of nodes from Slurm, in a file that is written again and again.
+// Answers of the service to each path.
 #include <array>
 #include <atomic>
 #include <cstddef>

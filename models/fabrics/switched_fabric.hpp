@@ -1,6 +1,6 @@
 #pragma once
-// What the generators read alike: counts, classes of links, and how nodes are spread over switches.
-// What every fabric of switches has alike: each NIC has one cable to its switch, everything else is between switches.
+// Keys that all generators read: counts, classes of links, and how nodes are spread over switches.
+// Base of every fabric of switches: each NIC has one cable to its switch, everything else is between switches.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// What thread blocks of the versions before cost models are believed to move until it is measured.
+// Prior rates of thread blocks in versions without a cost model.
 // Base and hop latencies of versions without a cost model: those of the oldest version that has one, 2.5.
-// What the versions before cost models have in common.
+// Base class of the versions without a cost model.
 #include <string>
 
 #include "models/libraries/generations.hpp"
@@ -32,7 +32,7 @@ constexpr Prior early_narrow_share(int sm, int width_B) {
   return !is_pascal(sm) ? kOtherNarrow : width_B == kEight_B ? kPascalNarrow8 : kPascalNarrow4;
 }
 
-/// Of a ring. source: models/libraries/SOURCES.md (table of NCCL 2.5.6)
+/// Latencies of a ring. source: models/libraries/SOURCES.md (table of NCCL 2.5.6)
 struct EarlyLatency {
   double base_us, nvlink_hop_us, pci_hop_us;
   [[nodiscard]] Seconds base() const { return {base_us * kMicro}; }

@@ -1,5 +1,5 @@
 #pragma once
-// What the matrix era of NCCL (2.0-2.4) thinks of every pair of GPUs on one node.
+// Transports that the matrix era of NCCL (2.0-2.4) gives each pair of GPUs on one node.
 // Rings over members of one node as channels: which hop goes where.
 #include <cstddef>
 #include <string>

@@ -70,7 +70,7 @@ auto unlocked(Work work) {
 
 Text dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// What one thread answers queries with.
+/// Catalogue and memories with which one thread answers queries.
 struct Desk {
   explicit Desk(const Text& data_dir) : catalogue(data_dir) {}
   catalogue::Catalogue catalogue;

@@ -12,8 +12,8 @@ namespace linkcast::work {
 inline constexpr const char* kMemoryVariable = "LINKCAST_MAX_MEMORY";
 inline constexpr const char* kTimeVariable = "LINKCAST_MAX_TIME";
 
-/// What one request may take. Of the process: options --max-memory and --max-time, else LINKCAST_MAX_MEMORY and
-/// LINKCAST_MAX_TIME, else these.
+/// Limits of one request. Those of the process come from the options --max-memory and --max-time, else
+/// LINKCAST_MAX_MEMORY and LINKCAST_MAX_TIME, else these.
 struct Limits {
   double memory_B = 4294967296.0;  // source: ours, 4 GiB, what a laptop has to spare
   double time_s = 600;             // source: ours, ten minutes; who waits longer says so
@@ -24,7 +24,7 @@ struct Limits {
 const Limits& limits();
 /// For the door of the program, before threads start.
 void set_limits(const Limits& limits);
-/// Of an option or of the environment, e.g. "16GiB", "2 h", "90 min", "30 s"; "none": no limit.
+/// Reads an option or a variable of the environment, e.g. "16GiB", "2 h", "90 min", "30 s"; "none": no limit.
 /// @throws InputError  neither; begins with `name`
 double parse_memory_limit(const std::string& text, const std::string& name);
 double parse_time_limit(const std::string& text, const std::string& name);
@@ -56,7 +56,7 @@ class StopFlag {
   static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may raise it");
 };
 
-/// What the work of one thread may take, while this lives. Scopes nest; the innermost is looked at.
+/// Flag and deadline that end the work of one thread, while this lives. Scopes nest; the innermost is looked at.
 class Scope {
  public:
   using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
   ~Scope();
 
-  /// Of this thread; null: nothing ends its work.
+  /// The innermost of this thread; null: nothing ends its work.
   static Scope* current() { return current_; }
   /// Seconds until the deadline; infinite without one.
   [[nodiscard]] double left_s() const;
@@ -99,7 +99,7 @@ inline void look() {
 /// Bytes of this process that lie in memory; 0: the system does not say.
 double memory_in_use_B();
 
-/// What is about to begin.
+/// Cost of work that is about to begin.
 struct Estimate {
   std::string what;  ///< "replay"
   double items = 0;  ///< what is counted, e.g. events
@@ -115,7 +115,7 @@ std::string to_text(const Estimate& estimate);
 /// @throws InputError  more than Limits allow: the estimate, and what lifts the limit
 void expect(const Estimate& estimate);
 
-/// What this thread has worked.
+/// CPU time of this thread, seconds.
 double thread_time_s();
 
 /// Goes round so many times over alike pieces of work: their pace says after a second what all will take. Seconds are

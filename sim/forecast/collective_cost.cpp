@@ -71,7 +71,7 @@ void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
   if (const auto prior = request.library.host_wait(); prior && communicator.fallback) {
     const Learned wait = learned(known, communicator.library, key::ring_host_wait[request.protocol], *prior);
     cost.host_wait = wait.value;
-    // Of two ways of one rate the rate is 1 / (1 + wait).
+    // Two routes of one rate attain 1 / (1 + wait) of it.
     cost.add(Figure::kBlock,
              term_of(term::kHostPath, wait, key::ring_host_wait[request.protocol], -wait.value / (1 + wait.value)));
   }

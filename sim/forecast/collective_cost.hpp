@@ -1,5 +1,5 @@
 #pragma once
-// What a collective costs beside the bytes on the links: fitted on this machine, else the library's own table.
+// Costs of a collective without the bytes on the links: fitted on this machine, else the library's own table.
 #include <limits>
 #include <string>
 #include <utility>
@@ -35,7 +35,7 @@ struct CollectiveCost {
   /// It has terms, all of them measured. Base and hop inside nodes are measured together, as kBase says.
   [[nodiscard]] bool measured(Figure of) const;
 
-  /// Of the first byte. @param inside, between  hops one after the other in nodes and between them
+  /// Latency of the first byte. @param inside, between  hops one after the other in nodes and between them
   [[nodiscard]] double latency_s(double inside, double between) const {
     return base_s + inside * hop_s + between * network_hop_s;
   }

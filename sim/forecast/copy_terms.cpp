@@ -20,7 +20,7 @@ constexpr double kMixing = 0.25;
 // The curve of a message was measured between two nodes next to each other; other pairs of the same distance scatter.
 // source: paper 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
 constexpr double kPairError = 0.1;
-// Of a start-up that stands in. source: as kStandInError of transfer.cpp
+// Error of a start-up that stands in. source: as kStandInError of transfer.cpp
 constexpr double kMessageStandInError = 0.3;
 
 }  // namespace

@@ -47,13 +47,13 @@ HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& 
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
   if (!catalogue.has_platform(measured_host())) return;
   measured_ = catalogue.machine(measured_host());
-  lent_ = &measured_->platform().calibration();
+  inherited_ = &measured_->platform().calibration();
 }
 
-bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr; }
+bool HostCosts::known() const { return has(own_, "process") || inherited_ != nullptr; }
 
 const Calibration& HostCosts::of_subject(const std::string& subject) const {
-  const Calibration* from = has(own_, subject) ? own_ : lent_;
+  const Calibration* from = has(own_, subject) ? own_ : inherited_;
   if (!has(from, subject))
     throw InputError("launch: what issuing costs the host was never measured: fit " +
                      parameter_subject(ParameterOf::kLaunch, subject) +
@@ -62,18 +62,18 @@ const Calibration& HostCosts::of_subject(const std::string& subject) const {
 }
 
 std::string HostCosts::lender(const std::string& subject) const {
-  return has(own_, subject) || !has(lent_, subject) ? "" : lent_->name;
+  return has(own_, subject) || !has(inherited_, subject) ? "" : inherited_->name;
 }
 
 double HostCosts::value(const std::string& subject, const LaunchRow& row) const {
   const std::string name = row(subject).name;
   const Calibration& from = of_subject(subject);
   const Parameter* parameter = from.find(name);
-  if (parameter == nullptr && lent_ != nullptr) parameter = lent_->find(name);
+  if (parameter == nullptr && inherited_ != nullptr) parameter = inherited_->find(name);
   if (parameter == nullptr) throw InputError(from.path, "/parameters", "has no " + name + ", but others of launch");
   if (parameters_.records() && is_learned(subject, row)) {
-    const double lent = own_->find(name) == nullptr ? kOtherHost : 0;
-    parameters_.record(name, {parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
+    const double more = own_->find(name) == nullptr ? kOtherHost : 0;
+    parameters_.record(name, {parameter->value, std::hypot(parameter->stderr_ / parameter->value, more), true});
   }
   return parameter->value;
 }

@@ -64,8 +64,8 @@ class HostCosts {
 
   LibraryParameters parameters_;
   const Calibration* own_;
-  catalogue::MachinePtr measured_;     ///< the machine whose launches were measured; null: not needed, or not there
-  const Calibration* lent_ = nullptr;  ///< of measured_
+  catalogue::MachinePtr measured_;  ///< the machine whose launches were measured; null: not needed, or not there
+  const Calibration* inherited_ = nullptr;  ///< of measured_
   std::optional<double> scale_{};
 };
 

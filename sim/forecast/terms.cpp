@@ -12,7 +12,7 @@ namespace {
 
 // A transport that was never measured on this machine. source: assumed, a factor of 1.6 either way at 90 %
 constexpr double kUnmeasured = 0.3;
-// What MPI's collectives are off by at least where none of the machine's own were fitted, however sure its messages
+// Least error of MPI's collectives where none of the machine's own were fitted, however sure its messages
 // are: the rows of what was left out come on top of other machines' errors of messages, which may be larger than this
 // one's. source: half of the points of MPI that were left out miss by 8 % and more in each class (docs/accuracy.md),
 // 0.12 of a normal distribution

@@ -87,7 +87,7 @@ class Terms {
 
   /// Seconds, with what the host adds.
   [[nodiscard]] double time_s() const;
-  /// Of it what the devices take, without the host's issuing.
+  /// Seconds of it on the devices, without the host's issuing.
   [[nodiscard]] double device_s() const;
   /// Ends of 90 % around time_s().
   [[nodiscard]] Interval interval() const;
@@ -115,12 +115,12 @@ struct Kind {
   bool messages = false;  ///< rounds of messages: an MPI
   int nodes = 1;
 };
-/// What forecasts of this kind are off by beside their parameters: how far collectives of this machine lie from what
+/// Error of forecasts of this kind besides that of their parameters: how far collectives of this machine lie from what
 /// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py). More the more
 /// nodes there are.
 double misfit_of(const Calibration& calibration, const Kind& kind, double size_B);
 
-/// What a forecast is off by that lies so many doublings beyond what was measured. @param kind  left_out.nodes_doubled,
+/// Error of a forecast that lies so many doublings beyond the measured data. @param kind  left_out.nodes_doubled,
 /// left_out.size_doubled; a wide assumption, once, where nothing says it
 double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings);
 

@@ -57,7 +57,7 @@ class Catalogue {
 
   MachinePtr load(const std::string& id, const MachineFile& file);
   Platform variant_of(const MachineFile& file);
-  /// Of a topology alone: parameters from the machines that it names, else from the nearest machines.
+  /// Platform of a topology alone: parameters from the machines that it names, else from the nearest machines.
   Platform unmeasured(const MachineFile& file);
   MachinePtr build_edited(const Machine& base, const std::vector<Edit>& edits);
   template <class Make>

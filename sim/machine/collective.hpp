@@ -20,7 +20,7 @@ struct PairMessage {
 /// How its bytes go: around closed rings, along a chain that starts or ends at the root, or straight from pair to pair.
 enum class Shape { kRing, kChain, kPairs };
 
-/// What a call may say the sizes of: nothing, each rank's part, or what each rank sends each.
+/// Sizes that a call may give: none, each rank's part, or what each rank sends each.
 enum class PartSizes { kEqual, kOfRanks, kOfPairs };
 
 struct CollectiveTraits {
@@ -47,24 +47,24 @@ class Collective {
   [[nodiscard]] virtual std::unique_ptr<Collective> with_parts(std::vector<double> /*parts_B*/) const {
     return nullptr;
   }
-  /// Of an operation whose parts may differ: the one with equal parts, whose schedules move the same parts.
+  /// The operation with equal parts whose schedules move the same parts, of one whose parts may differ.
   [[nodiscard]] virtual std::string equal_parts() const { return ""; }
-  /// Of an operation that a library of rings lacks: what is called instead, once for each rank, all in one group.
+  /// The call that replaces it where a library of rings lacks it, once for each rank, all in one group.
   [[nodiscard]] virtual std::string grouped_call() const { return ""; }
   /// Bytes that cross the busiest hop of the ring(s) or chain(s) in total, for `size` on n ranks.
   [[nodiscard]] virtual Bytes bytes_per_hop(Bytes size, int ranks) const = 0;
   /// Sequential hops the last byte needs.
   [[nodiscard]] virtual int steps(int ranks) const = 0;
-  /// Of a ring: the closing hop last -> first carries data too.
+  /// True where the closing hop last -> first of a ring carries data too.
   [[nodiscard]] bool closed() const { return shape() == Shape::kRing; }
-  /// Of rings: distance between the blocks of two ranks in a buffer; 0 if the library may place its pieces as it likes.
+  /// Distance in a ring's buffer between the blocks of two ranks; 0 if the library may place its pieces as it likes.
   [[nodiscard]] virtual Bytes block_distance(Bytes /*size*/, int /*ranks*/) const { return {0}; }
-  /// Of pairs: messages that all ranks send at once.
+  /// Messages that all ranks of pairs send at once.
   [[nodiscard]] virtual std::vector<PairMessage> messages(Bytes /*size*/, int /*ranks*/) const { return {}; }
-  /// Of pairs: every rank sends one to every other, all of the same size, so that they need not be listed.
+  /// True where every rank of pairs sends one to every other, all of the same size, so that they need not be listed.
   [[nodiscard]] virtual bool every_pair() const { return false; }
-  /// Of pairs: messages are parts of one buffer, side by side, and the thread blocks that send them also copy the part
-  /// that a rank keeps.
+  /// True where the messages of pairs are parts of one buffer, side by side, and the thread blocks that send them also
+  /// copy the part that a rank keeps.
   [[nodiscard]] virtual bool own_part() const { return false; }
   /// busbw = algbw x factor. source: NVIDIA/nccl-tests doc/PERFORMANCE.md
   [[nodiscard]] virtual double bus_factor(int ranks) const = 0;

@@ -44,7 +44,7 @@ bool names_kind(const std::string& pattern, const std::string& kind);
   throw InputError("edit '" + edit.text + "': " + what);
 }
 
-/// What is known, for an error that stays readable.
+/// Known names, for an error that stays readable.
 template <class List>
 std::string listed(const List& list) {
   constexpr std::size_t most = 60;

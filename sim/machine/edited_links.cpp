@@ -47,7 +47,7 @@ void scale(Parameter& parameter, double factor, bool wider) {
   if (parameter.provenance.rfind("edited", 0) != 0) parameter.provenance = "edited: " + parameter.provenance;
 }
 
-/// What one cable of the merged topology is scaled by.
+/// Factor of one cable of the merged topology.
 struct Scaling {
   double factor = 1;
   bool wider = false;
@@ -266,7 +266,7 @@ std::string exact(double rate_Bps) {
 /// Class of the links of a node's port.
 const char* port_class(const std::string& generator) { return generator == "torus" ? "torus" : "host"; }
 
-/// What is not said of a class of links is as at the port that `like` describes.
+/// Keys that a class of links lacks are those of the port that `like` describes.
 void fill_links(Json& links, const Json& like) {
   for (Json& one : links) {
     if (!one.is_object()) continue;
@@ -287,7 +287,7 @@ Json changed_generator(const Json& before, const std::string& generator, const J
   return fabric;
 }
 
-/// What messages between nodes attain goes with the rate of a port. @param sure  nothing is assumed by that
+/// Rates of messages between nodes scale with the rate of a port. @param sure  nothing is assumed by that
 void scale_messages(double factor, bool sure, Calibration& calibration) {
   for (auto& [name, parameter] : calibration.parameters) {
     if (!Transports::crosses_network(ParameterName(name).transport()) || parameter.unit != "B/s") continue;

@@ -95,7 +95,7 @@ void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int
 
 /// Sum of the latencies of a way's links.
 Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way);
-/// Of a minimal way.
+/// Latency of a minimal route.
 Seconds fabric_latency(const Fabric& fabric, int from, int to);
 
 class FabricGenerator {

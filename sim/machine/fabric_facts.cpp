@@ -411,7 +411,7 @@ class Walk {
     return length;
   }
 
-  /// What each endpoint sends and receives crosses its one cable.
+  /// The one cable of each endpoint carries what it sends and receives.
   void cables_of_endpoints() {
     for (int id = 0; id < fabric_.links(); ++id) {
       const FabricLink link = fabric_.link(id);
@@ -426,7 +426,7 @@ class Walk {
   FabricFacts facts_;
 };
 
-/// What a pair may send so that no link carries more than its rate; its class goes to `limit`.
+/// Rate of each pair at which no link carries more than its own; the class of that link goes to `limit`.
 double rate_of_a_way(const Fabric& fabric, const std::vector<double>& loads, int& limit) {
   double rate = 0;
   for (int id = 0; id < fabric.links(); ++id) {

@@ -37,8 +37,8 @@ std::vector<Relative> relatives_of(const Topology& topology, const std::vector<L
 Calibration inherited_calibration(const Topology& topology, const std::vector<Lender>& machines,
                                   const std::string& library);
 
-/// What the machines nearest to it lend, with notes that every forecast carries: which they are and why, that nothing
-/// was measured here, and what to measure next. @param machines  that may lend. @param library  that it runs
+/// Parameters inherited from the nearest machines, with notes that every forecast carries: which they are and why, that
+/// nothing was measured here, and what to measure next. @param machines  that may lend. @param library  that it runs
 /// @throws InputError  none of them is of the same maker of GPUs
 Calibration stranger(const Topology& topology, const std::vector<Lender>& machines, const std::string& library);
 

@@ -147,7 +147,7 @@ std::string usual_library(const Topology& topology);
 /// NCCL_VERSION_CODE, as the library prints it: 2804 is 2.8, 22809 is 2.28. @returns major, minor
 std::pair<int, int> nccl_version(int code);
 
-/// Of the registered nccl-* the newest that is not newer than this version, else the oldest; empty if there is none.
+/// The newest registered nccl-* that is not newer than this version, else the oldest; empty if there is none.
 std::string nearest_nccl(int major, int minor);
 
 /// Registered versions of NCCL that have a capability, oldest first.

@@ -38,7 +38,7 @@ Communicator build_inside(const Platform& platform, const std::string& library, 
 
 }  // namespace
 
-/// What is built of the wiring, the rates of links and what libraries see of them: machines share it that differ in
+/// Communicators and clusters, built of the wiring and the rates of links: machines share them that differ in
 /// parameters of libraries alone.
 class Machine::Built {
  public:

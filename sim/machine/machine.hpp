@@ -39,7 +39,8 @@ class Machine {
   [[nodiscard]] const Cluster& lone_node() const { return lone_node_; }
   /// Many nodes of it on the fabric that its topology names. @throws InputError  it names none, or an impossible one
   [[nodiscard]] const Cluster& cluster() const;
-  /// What `library` builds for these GPUs of each of `nodes` nodes; kept until others were asked for more recently.
+  /// The communicator that `library` builds for these GPUs of each of `nodes` nodes; kept until others were asked for
+  /// more recently.
   /// @param pxn  as of RingLibrary::build_across(); of no meaning for one node
   /// @throws InputError  the library refuses them
   [[nodiscard]] std::shared_ptr<const Communicator> communicator(const std::string& library,

@@ -32,7 +32,7 @@ struct HostMemory {
 
 class Platform;
 
-/// What communication libraries are given in place of the machine's own topology (NCCL_TOPO_FILE, NCCL_P2P_LEVEL).
+/// Topology that communication libraries are given in place of the machine's own (NCCL_TOPO_FILE, NCCL_P2P_LEVEL).
 struct LibraryTopology {
   std::shared_ptr<const Platform> platform{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
   std::string sha256{};                        ///< of the file

@@ -36,7 +36,7 @@ namespace linkcast {
 /// Attributes arch, vendor, familyid and modelid of a CPU in a topology file of NCCL, as far as they apply.
 using CpuIdentity = std::vector<std::pair<std::string, std::string>>;
 
-/// Of the vendor and the model's name; a name that an importer wrote holds the numbers themselves.
+/// Identity from the vendor and the model's name; a name that an importer wrote holds the numbers themselves.
 /// @throws InputError  a CPU without a vendor
 CpuIdentity cpu_identity(const Device& cpu);
 

@@ -39,7 +39,7 @@ void parse(const std::string& text, Bytes& value) { value = parse_bytes(text); }
 void parse(const std::string& text, Seconds& value) { value = parse_seconds(text); }
 void parse(const std::string& text, BytesPerSecond& value) { value = parse_bandwidth(text); }
 
-/// Of what must be above 0, the first that is not; nullptr if all are.
+/// The first figure that must be above 0 and is not; nullptr if all are.
 const char* not_positive(const NicEngine& e) {
   if (!(e.read_request.si > 0)) return "read_request";
   if (!(e.read_interval.si > 0)) return "read_interval";

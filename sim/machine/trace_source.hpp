@@ -10,7 +10,7 @@
 
 namespace linkcast {
 
-/// What an importer takes for a byte of its files, unpacked: CPU seconds, and memory.
+/// Cost of an importer for a byte of its files, unpacked: CPU seconds, and memory.
 struct ReadingCost {
   double byte_s, byte_B;
 };

@@ -37,7 +37,7 @@ struct NodeSearch {
   long evaluated = 0;
   bool exact = true;  ///< false: of some set not every rank order was tried
 
-  /// Of the job without its neighbours, anywhere.
+  /// Best time of the job without its neighbours, anywhere.
   [[nodiscard]] double best_alone_s() const;
 };
 

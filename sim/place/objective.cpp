@@ -73,7 +73,7 @@ class Pattern final : public Objective {
     return request_.machine->communicator(library_, gpus)->fallback;
   }
 
-  /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
+  /// Each ring through the host has at least one hop from a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
     if (ranks_differ_ || !op.closed() || scheduled_ || request_.own) return 0;

@@ -27,7 +27,7 @@ struct Score {
   [[nodiscard]] double loss() const;
 };
 
-/// What the objective makes of a score. @param best_alone_s  of the job anywhere on this node without neighbours
+/// Cost of a score by the objective. @param best_alone_s  of the job anywhere on this node without neighbours
 double cost_of(const Score& score, PlaceObjective objective, double best_alone_s);
 
 class Objective {

@@ -38,13 +38,13 @@ std::string first_of(const std::vector<std::string>& bottleneck) {
   return bottleneck.empty() ? "the GPUs' own rate" : bottleneck.front();
 }
 
-/// What the library builds; nullptr where no library of rings runs the job, or a user's schedule does.
+/// The library's communicator; nullptr where no library of rings runs the job, or a user's schedule does.
 std::shared_ptr<const Communicator> communicator(const PlaceRequest& request, const std::vector<int>& gpus) {
   if (gpus.size() < 2 || request.own || libraries().get(request.library).rings() == nullptr) return nullptr;
   return request.machine->communicator(request.library, gpus);
 }
 
-/// Of NCCL's classes of paths, nearest first. source: NCCL's src/graph/topo.h
+/// Rank of a class of paths in NCCL's order, nearest first. source: NCCL's src/graph/topo.h
 std::ptrdiff_t distance_of(const std::string& path_class) {
   static const std::vector<std::string> kNearest{"NVL", "NVB", "PIX", "PXB", "PHB", "SYS"};
   return std::find(kNearest.begin(), kNearest.end(), path_class) - kNearest.begin();
@@ -66,7 +66,7 @@ std::string same_rings(const std::vector<int>& worse, const Score& better_score,
   return numbers(worse) + " is limited by " + limit + ", this by " + own;
 }
 
-/// What carries the job there: "2 rings of 3 links, class NVL", "no NVLink ring: through host memory".
+/// Routes that carry the job there: "2 rings of 3 links, class NVL", "no NVLink ring: through host memory".
 std::string carried_by(const PlaceRequest& request, const std::vector<int>& gpus, const Score& score) {
   const auto made = communicator(request, gpus);
   if (gpus.size() < 2) return "one GPU";
@@ -108,7 +108,7 @@ class NodeAnswer {
         best_alone_s_(search_.best_alone_s()) {}
 
   PlaceResult result() {
-    const PlacementClass best = told(*ranked_.front().which);
+    const PlacementClass best = with_bottleneck(*ranked_.front().which);
     PlaceResult out{request_.job.text(), request_.ranks, request_.objective, with_times(best.gpus, best.score)};
     out.bottleneck = best.score.bottleneck;
     out.best.why = why(best);
@@ -137,7 +137,7 @@ class NodeAnswer {
     return least > 0 ? cost / least - 1 : 0;
   }
 
-  [[nodiscard]] PlacementClass told(PlacementClass which) {
+  [[nodiscard]] PlacementClass with_bottleneck(PlacementClass which) {
     objective_.tell(which.gpus, which.score);
     return which;
   }
@@ -185,7 +185,7 @@ class NodeAnswer {
     return rows;
   }
 
-  /// What a scheduler takes that knows nothing: the lowest numbers in their order.
+  /// Choice of a scheduler that knows nothing: the lowest numbers in their order.
   Placement first_free() {
     const GpuSet first = search_.classes.front().sets.front();
     return short_row(first,
@@ -203,7 +203,7 @@ class NodeAnswer {
   std::string why(const PlacementClass& best) {
     const PlacementClass& first = search_.classes.front();
     const PlacementClass& worst = *ranked_.back().which;
-    const PlacementClass other = told(regret(first.score) > kSame ? first : worst);
+    const PlacementClass other = with_bottleneck(regret(first.score) > kSame ? first : worst);
     if (regret(other.score) <= kSame)
       return ranked_.size() == 1 ? "all sets are alike" : "all sets are as fast; this one leaves the best joined GPUs";
     return why_better(request_, best.gpus, other.gpus, best.score, other.score);
@@ -256,10 +256,10 @@ class NodesAnswer {
 
   PlaceResult result() {
     const ClusterChoice& best = found_.choices.front();
-    const TraceTime told = told_on(best);
+    const TraceTime time = time_on(best);
     PlaceResult out{q_.job.text(), q_.ranks, q_.objective, row_of(best)};
-    out.best.low_s = told.low_s;
-    out.best.high_s = told.high_s;
+    out.best.low_s = time.low_s;
+    out.best.high_s = time.high_s;
     out.best.alone_s = best.traffic.alone_s;
     put_neighbours(out.best, best);
     PlaceResult::Nodes& nodes = *(out.over_nodes = PlaceResult::Nodes{});
@@ -276,7 +276,7 @@ class NodesAnswer {
     out.first_free = row_of(*naive);
     out.best.why = why(best, *naive);
     out.evaluated = found_.evaluated;
-    out.warnings = told.warnings;
+    out.warnings = time.warnings;
     return out;
   }
 
@@ -292,7 +292,7 @@ class NodesAnswer {
     call.own = q_.own.get();
     return collective::placed_collective(catalogue_, *q_.machine, call, {nodes, gpus()});
   }
-  /// Of a trace its time alone: it has no neighbours.
+  /// A trace has its time alone: it has no neighbours.
   Traffic traffic_on(const std::vector<int>& nodes) {
     if (!q_.job.is_trace()) return traffic_of(forecast_on(nodes));
     Traffic traffic;
@@ -300,12 +300,12 @@ class NodesAnswer {
     return traffic;
   }
   /// The interval and what is to be said of the best one.
-  TraceTime told_on(const ClusterChoice& best) {
+  TraceTime time_on(const ClusterChoice& best) {
     if (q_.job.is_trace()) return trace_on_nodes(catalogue_, q_, best.nodes, true);
     const activities::Plan plan = forecast_on(best.nodes);
-    TraceTime told{best.time_s, best.time_s * plan.spread.low, best.time_s * plan.spread.high};
-    told.warnings.assign(plan.warnings.begin(), plan.warnings.end());
-    return told;
+    TraceTime time{best.time_s, best.time_s * plan.spread.low, best.time_s * plan.spread.high};
+    time.warnings.assign(plan.warnings.begin(), plan.warnings.end());
+    return time;
   }
 
   /// As the groups call them.
@@ -344,7 +344,7 @@ class NodesAnswer {
     return placed;
   }
 
-  /// What a choice costs more than the best one: of its time, or in the units of the objective, as in a node.
+  /// Cost of a choice above the best one: in shares of its time, or in the units of the objective, as in a node.
   [[nodiscard]] double regret(const ClusterChoice& choice) const {
     const ClusterChoice& best = found_.choices.front();
     if (q_.objective == PlaceObjective::kTime) return choice.time_s / best.time_s - 1;

@@ -1,5 +1,5 @@
 #pragma once
-// What a scheduler asks: GPUs of one node for a job, or whole nodes of a machine, given what is busy and what the
+// Request of a scheduler: GPUs of one node for a job, or whole nodes of a machine, given what is busy and what the
 // neighbours do.
 #include <map>
 #include <memory>
@@ -72,7 +72,7 @@ struct PlaceRequest {
 
 inline constexpr int kUsualTop = 10;
 
-/// What runs on a node already.
+/// Jobs that run on a node already.
 struct NodeUse {
   std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
   std::vector<Neighbour> neighbours{};

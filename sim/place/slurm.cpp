@@ -35,7 +35,7 @@ std::vector<std::string> entries_of(const std::string& list) {
   return entries;
 }
 
-/// What a generic resource is: GPUs, what others share of them, or none of our business.
+/// Kinds of generic resources: GPUs, shares of GPUs, or none of ours.
 enum class GresKind { kOther, kGpu, kShared };
 const std::map<std::string, GresKind>& gres_kinds() {
   static const std::map<std::string, GresKind> kinds = {

@@ -109,7 +109,7 @@ Calibration read_calibration(const Json& json, const std::string& path) {
 
 namespace {
 
-// What the same parameter differs by between versions of a library. source: assumed; between NCCL 2.7 and 2.27 the
+// Difference of one parameter between versions of a library. source: assumed; between NCCL 2.7 and 2.27 the
 // library's own tables change base costs by up to 1.8 and hops by 1.3 (models/libraries/SOURCES.md)
 constexpr double kOtherVersion = 0.2;
 
@@ -178,15 +178,15 @@ Learned learned(const LibraryParameters& parameters, const std::string& library,
   const Calibration& calibration = parameters.calibration();
   const std::string family = library_family(library);
   const std::string own = row(library).name;
-  Learned taken{prior.value, prior.spread, false};
+  Learned chosen{prior.value, prior.spread, false};
   if (const Parameter* p = calibration.find(own))
-    taken = as_learned(*p, 0, calibration.correlation.place(own));
+    chosen = as_learned(*p, 0, calibration.correlation.place(own));
   else if (const Parameter* any = calibration.find(row.of_all(family)))
-    taken = as_learned(*any, 0, -1);
+    chosen = as_learned(*any, 0, -1);
   else if (const Parameter* nearest = of_nearest(calibration, row, library))
-    taken = as_learned(*nearest, kOtherVersion, -1);
-  parameters.record(own, taken);
-  return taken;
+    chosen = as_learned(*nearest, kOtherVersion, -1);
+  parameters.record(own, chosen);
+  return chosen;
 }
 
 Learned learned(const LibraryParameters& parameters, const std::string& library, const LibraryRow& row) {

@@ -71,7 +71,7 @@ Calibration read_calibration(const std::string& path);
 /// From the JSON of the file at `path`, whose bytes give the hash. @throws InputError
 Calibration read_calibration(const Json& json, const std::string& path);
 
-/// What a forecast takes for a parameter.
+/// Value of a parameter in a forecast.
 struct Learned {
   double value = 0;
   double spread = 0;      ///< standard deviation of its logarithm
@@ -116,7 +116,7 @@ class LibraryParameters {
   ParametersUsed* used_;
 };
 
-/// What a parameter of another machine of this GPU's generation says at best of this one: standard deviation of its
+/// Error at best of a parameter from another machine of this GPU's generation: standard deviation of its
 /// logarithm. source: assumed; bases and block rates of V100, A100 and GH200, each fitted by itself, differ by 1.2
 /// to 2.5 (docs/accuracy.md)
 inline constexpr double kOtherMachine = 0.4;  // source: above

@@ -1,7 +1,7 @@
 #pragma once
-// What a machine says about itself: the answers of CUDA, NVML and sysfs that linkcast-bench writes down; and the
-// topology/1 that they make, a pure function of them. What they leave open is marked "assumed: ..." in the source of
-// the cable. The topology is header only: linkcast-bench is built without our libraries.
+// Discovery of a machine by itself: the answers of CUDA, NVML and sysfs that linkcast-bench writes down; and the
+// topology/1 that they make, a pure function of them. Cables that they leave open are marked "assumed: ..." in the
+// source of the cable. The topology is header only: linkcast-bench is built without our libraries.
 #include <algorithm>
 #include <map>
 #include <string>

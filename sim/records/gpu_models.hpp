@@ -1,5 +1,5 @@
 #pragma once
-// What a GPU is, as far as its name tells. A new model is one row here. linkcast-bench, which is built without our
+// Facts of a GPU that follow from its name. A new model is one row here. linkcast-bench, which is built without our
 // libraries, uses the rows alone.
 #include <array>
 #include <optional>

@@ -1,4 +1,4 @@
-// What a catalogue keeps of edited machines, and that those which it no longer keeps stay whole for who holds them.
+// A catalogue keeps a bounded number of edited machines; those that it no longer keeps stay whole for their holders.
 #include "sim/machine/catalogue.hpp"
 
 #include "sim/query/query.hpp"

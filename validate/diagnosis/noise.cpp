@@ -136,7 +136,7 @@ Eigen::MatrixXd low_rank(const Eigen::MatrixXd& matrix, double least) {
   return columns.leftCols(rank);
 }
 
-/// Of ln(factor) where its inverse square is chi-squared, and slopes by ln(factor). @param square  of the factor
+/// Prior of ln(factor) where its inverse square is chi-squared, and slopes by ln(factor). @param square  of the factor
 double log_prior(double square) { return -kNoiseFreedom / 2 * (std::log(square) + 1 / square); }
 
 /// ln(density) of one figure each axis and the rest, as a function of ln(factor), and its slopes.

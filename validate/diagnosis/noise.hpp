@@ -47,7 +47,7 @@ extern const double kNoiseFreedom;
 
 // The figures of a healthy machine, which err together: how likely they are, and draws of them.
 
-/// What the forecast and the box may be off by is as the intervals say. What single figures scatter by is known but for
+/// Errors of the forecast and the box are those of the intervals. Scatter of single figures is known but for
 /// one factor of the whole log, which its own figures tell: neighbouring sizes and repetitions differ by nothing else.
 class HealthyNoise {
  public:

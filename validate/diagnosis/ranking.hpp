@@ -9,7 +9,7 @@
 #include "validate/diagnosis/noise.hpp"
 
 namespace linkcast::diagnosis {
-// What a fault does to every measured point: forecasts with it over forecasts without.
+// Effect of a fault on every measured point: forecasts with it over forecasts without.
 
 struct Effect {
   Cause cause;

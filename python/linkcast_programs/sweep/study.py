@@ -19,7 +19,7 @@ SCHEMA = "linkcast/study/1"
 KEYS = ("schema", "name", "about", "query", "axes", "skip", "plots")
 MOST_SCENARIOS = 10_000_000
 COUNTED = ("gpus", "gpus_per_node", "nodes", "placement", "ranks")  # last words of keys that say which GPUs take part
-# What a linkcast process builds once and keeps: neighbours have it in common.
+# Keys of what a linkcast process builds once and keeps: neighbours share them.
 KEPT_FOR = ("platform", "edits", "kind", "library", "trace", "options", "nodes", "gpus_per_node", "gpus")
 MOST_A_CHUNK = 16384
 CHUNKS_A_WORKER = 8  # so that all end at about the same time

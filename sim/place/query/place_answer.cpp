@@ -3,7 +3,7 @@
 namespace linkcast::placement {
 namespace {
 
-/// Of the job and its neighbours on one node.
+/// Times of the job and its neighbours on one node.
 void put_times(Json& row, const Placement& placed) {
   row["time_s"] = placed.time_s;
   row["time_low_s"] = placed.low_s;
