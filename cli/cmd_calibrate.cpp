@@ -68,11 +68,12 @@ void print_held_out(const std::vector<pipelines::HeldOutPart>& parts) {
 
 void run_fit(Context& context, FitOptions& o) {
   o.fit.residuals = !o.report.empty();
+  const std::string residuals = o.report.empty() ? "" : (std::filesystem::path(o.report) / "residuals.json").string();
+  check_outputs({{"--out", o.out}, {"--fit-report", o.fit_report}, {"--report", residuals}});
   const pipelines::FittedMachine fitted = pipelines::fit_machine(context.catalogue(), o.fit);
   if (!o.report.empty()) {
     std::filesystem::create_directories(o.report);
-    const std::string path = (std::filesystem::path(o.report) / "residuals.json").string();
-    write_file("--report", path, fitted.residuals.dump(1) + "\n");
+    write_file("--report", residuals, fitted.residuals.dump(1) + "\n");
   }
   if (!o.fit_report.empty())
     write_file("--fit-report", o.fit_report, naming_stdin(fit::report_of(fitted.fit).dump(1)) + "\n");
@@ -101,9 +102,10 @@ struct TraceFit {
 /// Copies the trace with a fitted host_scale in its header.
 void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
-  refuse_same_file("--out", o.out, o.trace);
+  std::vector<std::string> read = {o.trace};
   for (const catalogue::ShippedTrace& shipped : catalogue::shipped_traces(context.catalogue().data_dir()))
-    if (shipped.name == o.trace) refuse_same_file("--out", o.out, shipped.path);
+    if (shipped.name == o.trace) read.push_back(shipped.path);
+  check_outputs({{"--out", o.out}}, read);
   DraftFile file("--out", o.out);  // before the fit, which takes its time
   const double scale =
       pipelines::fit_recorded_host(context.catalogue(), o.trace, o.platform, step_s, [&](std::string_view lines) {

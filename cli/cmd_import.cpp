@@ -18,7 +18,6 @@ struct ImportOptions {
 };
 
 void import_trace(const ImportOptions& o, Context& context) {
-  for (const std::string& file : o.request.files) refuse_same_file("--out", o.out, file);
   DraftFile file("--out", o.out);  // before the work, which takes its time
   const auto notes = pipelines::import_trace(context.catalogue(), o.format, o.request, [&](std::string_view lines) {
     file.out() << lines;
@@ -29,6 +28,7 @@ void import_trace(const ImportOptions& o, Context& context) {
 }
 
 void run_import(ImportOptions& o, Context& context) {
+  check_outputs({{"--out", o.out}}, o.request.files);
   o.request.options = key_values(o.options, "import");
   if (pipelines::gives_trace(o.format)) {
     import_trace(o, context);

@@ -189,7 +189,9 @@ void run_replay(ReplayOptions& o, Context& context) {
   check(o, context);
   read(o, context);
   std::optional<DraftFile> timeline;
-  for (const replay::ReplayPart& part : o.request.parts) refuse_same_file("--timeline", o.timeline, part.trace);
+  std::vector<std::string> traces;
+  for (const replay::ReplayPart& part : o.request.parts) traces.push_back(part.trace);
+  check_outputs({{"--timeline", o.timeline}}, traces);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();
   const Json result =
       context.whatif ? both_results(o, context) : result_on(context.edited(o.query.platform()), o, context);

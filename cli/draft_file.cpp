@@ -44,10 +44,28 @@ void DraftFile::close() {
   done_ = true;
 }
 
-void refuse_same_file(const std::string& option, const std::string& out, const std::string& input) {
+namespace {
+
+/// Links and hard links to one file count as it.
+bool same_file(const std::string& one, const std::string& other) {
   std::error_code none;
-  if (!out.empty() && std::filesystem::equivalent(out, input, none))
-    throw InputError(option + ": " + out + ": is the file that is read");
+  if (std::filesystem::equivalent(one, other, none)) return true;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(one), none) ==
+         std::filesystem::weakly_canonical(std::filesystem::absolute(other), none);
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path.empty()) continue;
+    for (const std::string& input : inputs)
+      if (same_file(output->path, input))
+        throw InputError(output->option + ": " + output->path + ": is the file that is read");
+    for (auto earlier = outputs.begin(); earlier != output; ++earlier)
+      if (!earlier->path.empty() && same_file(output->path, earlier->path))
+        throw InputError(output->option + ": " + output->path + ": is the file that " + earlier->option + " writes");
+  }
 }
 
 namespace {

@@ -30,8 +30,15 @@ class DraftFile {
   bool done_ = false;
 };
 
-/// @throws InputError  what is to be written is the file that is read
-void refuse_same_file(const std::string& option, const std::string& out, const std::string& input);
+/// A file that a command writes, and the option that names it. An empty path: it is not written.
+struct Output {
+  std::string option, path;
+};
+
+/// For each command that writes files, before its work. Paths that lead to one file are the same file, written yet or
+/// not.
+/// @throws InputError  two outputs are one file, or one is a file that is read
+void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs = {});
 
 /// Writes a trace event by event: to standard output, or to a file that takes its name only when it is whole.
 class TraceOut final : public TraceSink {

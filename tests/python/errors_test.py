@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """An error names the key to whoever wrote a batch query, and the option to whoever wrote a command line."""
 import json
+import subprocess
 import unittest
 
 import program
@@ -113,6 +114,28 @@ class Others(program.InFolder):
         self.assert_refused(run("calibrate", "fit", copies, "--topology", "p100-dgx1", "--bootstrap", "0", "--out", self.folder), "")
         done = run("serve", "--port", "0", "--state", self.folder / "none" / "states.json", "--platform", "gx8")
         self.assertEqual(done.stderr, f"error: --state: {self.folder}/none/states.json: cannot be written\n")
+
+    def test_two_outputs_are_two_files(self):
+        fit = ("calibrate", "fit", ROOT / "calibrate/data/p100-dgx1/p2p-matrix.json", "--topology", "p100-dgx1", "--bootstrap", "0")
+        both = self.folder / "both.json"
+        (self.folder / "linked").symlink_to(self.folder)
+        for report in (both, f"{self.folder}/linked/both.json", f"{self.folder}/./both.json"):
+            self.assert_refused(run(*fit, "--out", both, "--fit-report", report), f"--fit-report: {report}: is the file that --out writes")
+        self.assert_refused(run(*fit, "--out", self.folder / "residuals.json", "--report", self.folder),
+                            f"--report: {self.folder}/residuals.json: is the file that --out writes")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["linked"])  # nothing was written
+
+    def test_no_import_writes_over_its_file(self):
+        log = self.write("log.csv", "source,target,size_B,time_s,transport\ngpu0,gpu1,1048576,1e-4,peer\n")
+        done = run("import", "csv", log, "--machine", "m", "--topology", "t", "--out", log)
+        self.assert_refused(done, f"--out: {log}: is the file that is read")
+
+    def test_programs_of_python(self):
+        for words, what in ((["NOPE"], "no program is called 'NOPE': one of gallery, plots."), (["plots"], "no program is called 'plots'"),
+                            ([], "which program?: one of ")):
+            done = subprocess.run([program.PYTHON, ROOT / "python/run.py", *words], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+            self.assertIn(what, done.stderr)
 
     def test_schedule(self):
         jobs = ROOT / "apps-traces/jobs/day-dgx1.jsonl"
