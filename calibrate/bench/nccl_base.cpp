@@ -46,8 +46,8 @@ std::vector<Point> NcclBase::points(Context& context) {
   std::vector<Point> all;
   for (const bool one_channel : {false, true})
     for (const char* protocol : {"LL", "LL128", "Simple"})
-      for (const char* algorithm : {"Ring", "Tree"}) {
-        const bool ring = std::string(algorithm) == "Ring";
+      for (const char* algorithm : {"ring", "tree"}) {
+        const bool ring = std::string(algorithm) == "ring";
         if (!ring && (one_channel || context.options.quick)) continue;
         std::vector<std::size_t> sizes = {8, 128, 1024, 8192, 32768};
         if (context.options.quick) sizes = {8, 8192};

@@ -18,8 +18,7 @@ const std::vector<std::string> kOptional = {"transport", "via", "direction", "bi
 const std::map<std::string, std::vector<std::string>> kChoices = {
     {"transport", {"local", "peer", "relay", "staged", "host"}},
     {"direction", {"read", "write"}},
-    {"bidirectional", {kYes, "false"}},
-    {"engine", {"copy_engine", "sm", "ce"}}};  // ce: the old name of copy_engine
+    {"bidirectional", {kYes, "false"}}};
 
 /// Cells of one line by the names of their columns; empty cells are absent.
 using Cells = std::map<std::string, std::string>;
@@ -66,6 +65,12 @@ std::string transport_of(const TextFile& file, int line, const Cells& cells, con
   return name;
 }
 
+Spelled<CopyUnit> engine_of(const TextFile& file, int line, const std::string& name) {
+  const auto engine = value_of<CopyUnit>("engine", name);
+  if (!engine) file.fail_at(line, "engine '" + name + "' is not allowed: one of " + joined(Spelled<CopyUnit>::names()));
+  return *engine;
+}
+
 void add_row(const TextFile& file, int line, const Cells& cells, const std::optional<std::string>& transport,
              RecordBuilder& record) {
   for (const char* end : {"source", "target"})
@@ -81,7 +86,7 @@ void add_row(const TextFile& file, int line, const Cells& cells, const std::opti
              {"target", cells.at("target")}};
   for (const char* key : {"via", "direction"})
     if (cells.count(key) > 0) point[key] = cells.at(key);
-  if (cells.count("engine") > 0) point["engine"] = Spelled<CopyUnit>(cells.at("engine")).name();
+  if (cells.count("engine") > 0) point["engine"] = engine_of(file, line, cells.at("engine")).name();
   if (cells.count("bidirectional") > 0 && cells.at("bidirectional") == kYes) point["bidirectional"] = true;
   point["size_B"] = *size;
   record.add(point, "time_s", *time);

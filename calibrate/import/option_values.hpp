@@ -14,12 +14,12 @@ std::optional<std::string> option_text(const ImportRequest& request, const std::
 /// One of `allowed`. @throws InputError  that lists them
 std::optional<std::string> option_choice(const ImportRequest& request, const std::string& key,
                                          const std::vector<std::string>& allowed);
-/// A value of a vocabulary, by any of its names. @throws InputError  that lists the names as they are written
+/// A value of a vocabulary, as value_of(). @throws InputError  that lists the names as they are written
 template <class E>
 std::optional<Spelled<E>> option_spelled(const ImportRequest& request, const std::string& key) {
   const auto name = option_text(request, key);
   if (!name) return std::nullopt;
-  if (const auto* row = Spelled<E>::row_of(*name); row != nullptr && !name->empty()) return Spelled<E>(row->value);
+  if (const auto value = value_of<E>(key, *name)) return value;
   return Spelled<E>(*option_choice(request, key, Spelled<E>::names()));
 }
 /// One of two words: true for the second. @throws InputError  a third word

@@ -1,5 +1,7 @@
 #pragma once
-// Closed vocabularies of files: an enum, one table of how its values are spelled, and values that only the table makes.
+// Closed vocabularies of options, queries and files: an enum, one table of how its values are spelled, and values that
+// only the table makes. Old spellings work for one version, with one warning (docs/stability.md).
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,12 +11,17 @@
 
 namespace linkcast {
 
-/// One row of a vocabulary's table. The first row of a value is how it is written; further ones are read, too.
+/// One row of a vocabulary's table. The first row of a value is how it is written; further ones are old spellings.
 template <class E>
 struct Spelling {
   E value;
   std::string_view name;
 };
+
+/// "engine: 'ce' is called 'copy_engine' now; ..."
+std::string old_spelling_text(const std::string& key, std::string_view old, const std::string& now);
+/// Logs that text as a warning, once for a key and an old name in a process.
+void warn_of_old_spelling(const std::string& key, std::string_view old, const std::string& now);
 
 /// A value of E, written and read by the rows of `spellings(E)`, which stands with the enum.
 template <class E>
@@ -45,6 +52,13 @@ class Spelled {
     return nullptr;
   }
 
+  /// The new spelling of a name; empty where the name is no old one.
+  static std::string new_name(std::string_view old) {
+    const Spelling<E>* row = row_of(old);
+    const std::string now = row == nullptr ? "" : Spelled(row->value).name();
+    return now == old ? "" : now;
+  }
+
   /// Names as they are written, in the order of the table; without the empty one, which no file says.
   static std::vector<std::string> names() {
     std::vector<std::string> names;
@@ -66,11 +80,20 @@ class Spelled {
   E value_;
 };
 
-/// Reads one name of a vocabulary. @throws InputError  lists the names as they are written
+/// The value of a name, with a warning if the spelling is old. @returns  nothing: no row has the name, or it is empty
+template <class E>
+std::optional<Spelled<E>> value_of(const std::string& key, const std::string& name) {
+  const Spelling<E>* row = name.empty() ? nullptr : Spelled<E>::row_of(name);
+  if (row == nullptr) return std::nullopt;
+  if (const std::string now = Spelled<E>::new_name(name); !now.empty()) warn_of_old_spelling(key, name, now);
+  return Spelled<E>(row->value);
+}
+
+/// Reads one name of a vocabulary, as value_of(). @throws InputError  lists the names as they are written
 template <class E>
 Spelled<E> read_spelled(ObjectReader& r, const std::string& key) {
-  if (const Json& raw = r.raw(key); raw.is_string() && !raw.get_ref<const std::string&>().empty())
-    if (const auto* row = Spelled<E>::row_of(raw.get_ref<const std::string&>())) return row->value;
+  if (const Json& raw = r.raw(key); raw.is_string())
+    if (const auto value = value_of<E>(key, raw.get_ref<const std::string&>())) return *value;
   return r.choice(key, Spelled<E>::names());
 }
 

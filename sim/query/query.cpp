@@ -10,33 +10,34 @@
 #include "sim/query/key.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast::query {
 namespace {
 
-// Values of keys that an earlier version spelled otherwise: understood for one version more (docs/stability.md).
-
-struct OldSpelling {
+/// A key whose values are names of a vocabulary, and that vocabulary's new spelling of an old name.
+struct Respelled {
   const char* key;
-  const char* old;
-  const char* now;
+  std::string (*new_name)(std::string_view old);
 };
-
-/// A row stays for one version after the one that changed the spelling.
-constexpr OldSpelling kOld[] = {{"engine", "dma", "copy_engine"}};  // 0.2
+constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name},
+                                    {"algorithm", &Spelled<ForcedAlgorithm>::new_name}};
 
 /// Writes old values in the new spelling, where the table allows the new one.
 /// @returns  a warning for each, which names the new spelling
 std::vector<std::string> respell(const KeyTable& table, Json& query) {
   std::vector<std::string> warnings;
-  for (const auto& [name, old, now] : kOld) {
+  for (const auto& [name, new_name] : kRespelled) {
     const auto value = query.find(name);
-    if (value == query.end() || *value != old) continue;
-    const Key* key = find_key(table, name);
-    if (key == nullptr || std::find(key->choices.begin(), key->choices.end(), now) == key->choices.end()) continue;
+    const Key* key = value == query.end() || !value->is_string() ? nullptr : find_key(table, name);
+    if (key == nullptr) continue;
+    const auto old = value->get<std::string>();
+    const std::string now = new_name(old);
+    if (now.empty()) continue;
+    const std::vector<std::string> allowed = key->registered ? key->registered() : key->choices;
+    if (std::find(allowed.begin(), allowed.end(), now) == allowed.end()) continue;
     *value = now;
-    warnings.push_back(std::string(name) + ": '" + old + "' is called '" + now +
-                       "' now; the old name goes on working in this version only");
+    warnings.push_back(old_spelling_text(name, old, now));
   }
   return warnings;
 }

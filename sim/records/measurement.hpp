@@ -43,7 +43,8 @@ constexpr std::span<const Spelling<Carrier>> spellings(Carrier) { return kCarrie
 enum class CopyUnit { kCopyEngine, kSm };
 inline constexpr Spelling<CopyUnit> kCopyUnits[] = {
     {CopyUnit::kCopyEngine, "copy_engine"},
-    {CopyUnit::kCopyEngine, "ce"},  // until 0.1
+    {CopyUnit::kCopyEngine, "ce"},   // of measurements until 0.1
+    {CopyUnit::kCopyEngine, "dma"},  // of queries until 0.1
     {CopyUnit::kSm, "sm"},
 };
 constexpr std::span<const Spelling<CopyUnit>> spellings(CopyUnit) { return kCopyUnits; }
@@ -79,7 +80,7 @@ inline constexpr Spelling<NcclOp> kNcclOps[] = {
 };
 constexpr std::span<const Spelling<NcclOp>> spellings(NcclOp) { return kNcclOps; }
 
-/// The algorithm that NCCL_ALGO forced, spelled as queries spell it. NCCL's own spelling is read, too.
+/// The algorithm that NCCL_ALGO forced, spelled as queries spell it. NCCL's own spelling is the old one.
 enum class ForcedAlgorithm { kNone, kRing, kTree, kCollnetChain, kNvls, kNvlsTree, kPat };
 inline constexpr Spelling<ForcedAlgorithm> kForcedAlgorithms[] = {
     {ForcedAlgorithm::kNone, ""},

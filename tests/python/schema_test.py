@@ -11,6 +11,7 @@ from program import ROOT, answers, main, run
 sys.path.insert(0, str(ROOT / "tests/corpus"))
 import queries as corpus  # noqa: E402
 
+WARNING = "{}: '{}' is called '{}' now; the old name goes on working in this version only"
 SHARE = 5  # of the queries that have answers, one of so many is asked; all that must be refused are
 # A key or type that a reader refuses by itself: what a schema can know.
 FORM = re.compile(r"^- line \d+:/.*(unknown key|missing key|must be (a string|true or false|a whole number|a number|a finite number|an array|an object))")
@@ -34,10 +35,43 @@ class OldSpellings(unittest.TestCase):
         for query in (self.COPY, self.FLOWS):
             old, new, unset = answers([{**query, "engine": "dma"}, {**query, "engine": "copy_engine"}, query])
             self.assertEqual(old["warnings"],
-                             [*new["warnings"], "engine: 'dma' is called 'copy_engine' now; the old name goes on working in this version only"])
+                             [*new["warnings"], WARNING.format("engine", "dma", "copy_engine")])
             self.assertEqual(old["inputs"], new["inputs"])  # what is written uses the new one
             self.assertEqual({**old, "warnings": new["warnings"]}, new)
             self.assertEqual(new["time_s"], unset["time_s"])
+
+    def test_ce_is_too(self):
+        old, new = answers([{**self.COPY, "engine": "ce"}, {**self.COPY, "engine": "copy_engine"}])
+        self.assertEqual({**old, "warnings": new["warnings"]}, new)
+        self.assertEqual([warning for warning in old["warnings"] if "is called" in warning], [WARNING.format("engine", "ce", "copy_engine")])
+
+    def test_algorithms_as_nccl_algo_names_them(self):
+        query = {"kind": "collective", "platform": "p100-dgx1", "gpus": [0, 1, 2, 3], "op": "all_reduce", "size_B": 1 << 20}
+        old, new = answers([{**query, "algorithm": "Ring"}, {**query, "algorithm": "ring"}])
+        self.assertEqual({**old, "warnings": new["warnings"]}, new)
+        self.assertEqual([warning for warning in old["warnings"] if "is called" in warning], [WARNING.format("algorithm", "Ring", "ring")])
+        done = run("predict", "collective", "-p", "p100-dgx1", "--gpus", "0-3", "--op", "all_reduce", "--size", "1MiB", "--algorithm", "Ring")
+        self.assertEqual((done.returncode, done.stderr.count("is called")), (0, 1), done.stderr)
+
+    def test_files_warn_once_whatever_they_hold(self):
+        data = ROOT / "calibrate/data/hgx-h200"
+        done = run("check", *(data / f"{occasion}-{bench}.json" for occasion in ("two-gpus", "20261121c") for bench in ("p2p_copy", "nccl_base")))
+        said = sorted(line for line in done.stderr.splitlines() if "is called" in line)
+        self.assertEqual(said, ["warning: " + WARNING.format(*words) for words in (("algorithm", "Ring", "ring"), ("algorithm", "Tree", "tree"),
+                                                                                 ("engine", "ce", "copy_engine"))], done.stderr)
+
+    def test_options_and_columns_of_imports(self):
+        words = ("import", "p2pBandwidthLatencyTest", ROOT / "tests/input/import/p2p-a100-writes.txt", "--machine", "m", "--topology", "t", "--option")
+        old, new = (run(*words, f"engine={name}") for name in ("ce", "copy_engine"))
+        self.assertEqual(old.stdout, new.stdout)
+        self.assertEqual(old.stderr.count("warning: " + WARNING.format("engine", "ce", "copy_engine") + "\n"), 1, old.stderr)
+        self.assertNotIn("is called", new.stderr)
+        head = "source,target,size_B,time_s,transport,engine\n"
+        row = "gpu0,gpu1,1048576,1e-4,peer,{}\n"
+        words = ("import", "csv", "-", "--machine", "m", "--topology", "t", "--option", "timing=single")
+        old, new = (run(*words, stdin=head + row.format(name) * 2) for name in ("ce", "copy_engine"))
+        self.assertEqual(json.loads(old.stdout)["points"], json.loads(new.stdout)["points"], old.stderr)
+        self.assertEqual(old.stderr.count("is called"), 1, old.stderr)
 
     def test_it_is_no_other_key_and_no_other_kind(self):
         rings = {"kind": "rings", "platform": "p100-dgx1", "gpus": [0, 1], "engine": "dma"}
@@ -50,6 +84,16 @@ class OldSpellings(unittest.TestCase):
         printed = run(*words)
         self.assertEqual(printed.returncode, 0)
         self.assertIn("'dma' is called 'copy_engine' now", printed.stdout + printed.stderr)
+
+
+class Stability(unittest.TestCase):
+    def test_the_page_names_every_schema_of_files(self):
+        page = (ROOT / "docs/stability.md").read_text()
+        row = next(line for line in page.splitlines() if line.startswith("| schemas of files"))
+        folders = ("sim", "cli", "calibrate", "validate", "apps-traces", "models", "python")
+        sources = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".hpp", ".py")]
+        used = {name for path in sources for name in re.findall(r'"([a-z-]+/1)"', path.read_text())}
+        self.assertEqual(set(re.findall(r"`([a-z-]+/1)`", row)), used)
 
 
 class Tables(unittest.TestCase):

@@ -139,7 +139,7 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
           "gpus, id");
   refused({files, "m", "t", {{"elements", "40M"}}}, "option elements: '40M' is not a whole number from 1 to 2^31 - 1");
   refused({files, "m", "t", {{"elements", "0"}}}, "option elements: '0' is not a whole number from 1 to 2^31 - 1");
-  refused({files, "m", "t", {{"engine", "dma"}}}, "option engine: 'dma' is not allowed: one of copy_engine, sm");
+  refused({files, "m", "t", {{"engine", "cuda"}}}, "option engine: 'cuda' is not allowed: one of copy_engine, sm");
   refused({files, "m", "t", {{"gpus", "0,1,1,2"}}},
           "option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
   refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "option gpus: names 3 GPUs, the files print device 3");
