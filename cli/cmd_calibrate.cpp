@@ -153,12 +153,12 @@ void add_calibrate(CLI::App& app, Context& context) {
                   "communication library of that machine's time (default: that of its GPU's generation)");
   fit->add_option("--only", o->fit.only, "of the copies, those of these transports alone, as the points name them");
   fit->add_flag("--unmeasured", o->fit.unmeasured,
-                "no measurement of this machine: --inherit lends everything, at the share of nominal rates");
+                "no measurement of this machine: all is inherited (--inherit), at the share of nominal rates");
   fit->add_option("--inherit", o->fit.inherit,
-                  "calibrations that lend what these data cannot determine, best first, with wider errors");
+                  "calibrations to inherit from what these data cannot determine, best first, with wider errors");
   fit->add_option("--inherit-library", o->fit.inherit_library,
-                  "calibrations of machines with GPUs of this generation that lend what only collectives show of a "
-                  "library, best first, with wider errors");
+                  "calibrations of machines with GPUs of this generation to inherit from what only collectives show of "
+                  "a library, best first, with wider errors");
   fit->add_option("--bootstrap", o->fit.bootstrap, "refits on resampled data, for the standard errors; 0: none")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();

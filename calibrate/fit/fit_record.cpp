@@ -125,7 +125,7 @@ Json report_of(const FitResult& result) {
           {"name", result.calibration.name},
           {"topology", result.calibration.topology},
           {"method", measured ? "robust least squares on relative residuals; pieces by BIC"
-                              : "none: every parameter is lent by other machines, nominal where none lends"},
+                              : "none: every parameter is inherited from other machines, nominal where none has it"},
           {"quality_on_fitted_data", quality},
           {"undetermined", result.undetermined},
           {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},

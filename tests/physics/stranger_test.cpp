@@ -70,7 +70,7 @@ Met met(const Files& files) {
 }
 
 // The bounds are what was found, rounded to the worse: they hold the rule that chooses and the widths of what is lent.
-TEST_CASE("a stranger's copies lie in their intervals, and these are not everything", "[stranger]") {
+TEST_CASE("an unmeasured machine's copies lie in their intervals, and these are not everything", "[unmeasured]") {
   const Met copies = met({{"p100-dgx1", "p100-dgx1/p2p-matrix"},
                           {"abci-v100", "abci-v100x4/p2p-matrix"},
                           {"dgx2", "dgx2/p2p-matrix"},
@@ -85,7 +85,7 @@ TEST_CASE("a stranger's copies lie in their intervals, and these are not everyth
   CHECK(median(copies.widths) < 4.5);
 }
 
-TEST_CASE("a stranger's collectives", "[stranger]") {
+TEST_CASE("an unmeasured machine's collectives", "[unmeasured]") {
   const Met collectives = met({{"p100-dgx1", "p100-dgx1/tartan-nccl2"},
                                {"abci-v100", "abci-v100x4/nccl-2.8"},
                                {"abci-a100", "abci-a100/nccl-2.8"},

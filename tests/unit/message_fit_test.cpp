@@ -226,7 +226,7 @@ TEST_CASE("the version of a machine's library is in its calibration", "[unit][fi
   CHECK(version_of("new") == 0);
 }
 
-TEST_CASE("a machine whose GPUs alone were measured borrows messages between hosts", "[unit][fit]") {
+TEST_CASE("a machine whose GPUs alone were measured inherits messages between hosts", "[unit][fit]") {
   const auto line = [](double size) { return 2e-6 + size / 10e9; };
   const fit::FitResult lender =
       fit({messages("cpu0", "cpu0", true, line), processes([](int n, double) { return n * 1e-6; }, "cpu0", false)});
