@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kTiWorld = "world";
 
-/// Work of one rank, as events. Blocking calls run one after the other on stream "0". A request has a stream of its own until it is waited for, and
-/// starts after the blocking call before it.
+/// Work of one rank, as events. Blocking calls run one after the other on stream "0". A request has a stream of its own
+/// until it is waited for, and starts after the blocking call before it.
 class TiRank {
  public:
   /// @param flops  per second; 0: not said

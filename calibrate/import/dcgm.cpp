@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/regex.hpp"

@@ -4,8 +4,7 @@
 
 #include <map>
 
-#include "calibrate/import/csv_cells.hpp"
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/parse.hpp"

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_log.hpp"
-#include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/machine/gpu_names.hpp"

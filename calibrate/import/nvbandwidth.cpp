@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/import/matrix_table.hpp"
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/input_error.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/regex.hpp"

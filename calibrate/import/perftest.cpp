@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/regex.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/file_hash.hpp"
 

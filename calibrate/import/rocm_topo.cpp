@@ -7,7 +7,7 @@
 #include <set>
 
 #include "calibrate/import/gpu_facts.hpp"
-#include "calibrate/import/nccl_xml_parts.hpp"
+#include "calibrate/import/nccl_xml.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"

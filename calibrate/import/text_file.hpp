@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace linkcast {
+
 // Printed decimal numbers, kept at full printed precision.
 
 /// The number that a printed decimal stands for, times 10^exponent, rounded once: "18.41", 9 is 18410000000 exactly.
@@ -57,5 +58,36 @@ class TextFile {
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
 };
+
+// Comma-separated values as in RFC 4180.
+
+struct CsvRow {
+  int line = 0;  ///< where it starts
+  std::vector<std::string> cells;
+};
+
+/// All rows; every row has as many cells as the first; lines without a character are dropped, so are blanks around
+/// cells that have no quotes.
+/// @throws InputError  with the line: ragged, a quote that does not end, or text behind a closing quote
+std::vector<CsvRow> read_csv(const TextFile& file);
+
+// Matrices of devices as text: a line of column numbers, then one line a row that starts with its number.
+
+struct MatrixTable {
+  int columns = 0;
+  std::vector<std::vector<std::string>> cells;  ///< as printed, one list a row
+  std::vector<int> lines;                       ///< where each row stands
+
+  [[nodiscard]] int rows() const { return static_cast<int>(cells.size()); }
+};
+
+/// Reads the matrix that starts at the current line and leaves the file behind it. Rows and columns count from 0.
+/// @param corner  the word before the column numbers, e.g. D\D; empty if there is none
+/// @param name  what the matrix is, for errors
+/// @throws InputError  ragged, out of order, or nothing
+MatrixTable read_matrix(TextFile& file, const std::string& corner, const std::string& name);
+
+/// A cell above 0, times 10^exponent. @throws InputError  with the line
+double positive_cell(const TextFile& file, const MatrixTable& table, int row, int column, int exponent);
 
 }  // namespace linkcast

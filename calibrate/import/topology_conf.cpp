@@ -8,7 +8,6 @@
 #include <set>
 
 #include "calibrate/import/importer.hpp"
-#include "calibrate/import/option_values.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/hostlist.hpp"
 #include "sim/base/regex.hpp"

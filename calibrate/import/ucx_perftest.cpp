@@ -1,7 +1,7 @@
 // Text of ucx_perftest: messages of UCX, on which MPI libraries send theirs.
 #include <fmt/format.h>
 
-#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/regex.hpp"

@@ -1,6 +1,5 @@
 // linkcast emulate: wishes, files, forecasts, comparison.
 #include "calibrate/import/emulated_topology.hpp"
-#include "calibrate/import/nccl_graph_dump.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"

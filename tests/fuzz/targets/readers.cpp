@@ -2,7 +2,6 @@
 #include <map>
 
 #include "calibrate/import/importer.hpp"
-#include "calibrate/import/nccl_graph_dump.hpp"
 #include "sim/base/file_hash.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
@@ -24,6 +23,7 @@
 #include "topologies/formats/infragraph.hpp"
 #include "topologies/formats/nccl_xml.hpp"
 #include "validate/claim.hpp"
+#include "validate/emulation/compare.hpp"
 
 namespace linkcast::fuzz {
 namespace {
