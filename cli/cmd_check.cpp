@@ -12,7 +12,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/stdin_file.hpp"
+#include "cli/files.hpp"
 #include "cli/texts.hpp"
 #include "sim/base/log.hpp"
 #include "sim/machine/collective.hpp"

@@ -1,8 +1,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "cli/draft_file.hpp"
-#include "cli/stdin_file.hpp"
+#include "cli/files.hpp"
 #include "sim/base/log.hpp"
 #include "validate/diagnosis/diagnose_files.hpp"
 #include "validate/diagnosis/report.hpp"

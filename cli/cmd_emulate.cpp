@@ -3,7 +3,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
-#include "cli/stdin_file.hpp"
+#include "cli/files.hpp"
 #include "cli/texts.hpp"
 #include "validate/emulation/compare.hpp"
 #include "validate/emulation/study.hpp"

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/help_format.hpp"
 #include "cli/plugin_pages.hpp"
-#include "cli/version.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/text.hpp"
 #include "sim/query/provenance.hpp"
 

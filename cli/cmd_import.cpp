@@ -3,9 +3,8 @@
 #include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/draft_file.hpp"
+#include "cli/files.hpp"
 #include "cli/plugin_pages.hpp"
-#include "cli/stdin_file.hpp"
 #include "sim/base/log.hpp"
 
 namespace linkcast::cli {

@@ -2,8 +2,7 @@
 
 #include "calibrate/pipelines/init_machine.hpp"
 #include "cli/command.hpp"
-#include "cli/draft_file.hpp"
-#include "cli/stdin_file.hpp"
+#include "cli/files.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -10,9 +10,8 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
-#include "cli/draft_file.hpp"
+#include "cli/files.hpp"
 #include "cli/query_options.hpp"
-#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/base/hostlist.hpp"
 #include "sim/base/log.hpp"

@@ -3,9 +3,8 @@
 #include <iostream>
 
 #include "cli/console.hpp"
-#include "cli/draft_file.hpp"
+#include "cli/files.hpp"
 #include "cli/query_options.hpp"
-#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/parse.hpp"

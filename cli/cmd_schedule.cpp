@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "cli/stdin_file.hpp"
+#include "cli/files.hpp"
 #include "cli/texts.hpp"
 #include "sim/place/schedule.hpp"
 #include "sim/query/provenance.hpp"

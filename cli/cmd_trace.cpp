@@ -1,7 +1,7 @@
 // "linkcast trace": the trace of an application, written to a file.
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/draft_file.hpp"
+#include "cli/files.hpp"
 #include "cli/plugin_pages.hpp"
 #include "sim/machine/trace_source.hpp"
 

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/files.hpp"
 #include "cli/python_program.hpp"
-#include "cli/stdin_file.hpp"
 #include "sim/base/in_order.hpp"
 #include "sim/base/log.hpp"
 #include "validate/claim.hpp"

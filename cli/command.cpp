@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "cli/console.hpp"
+#include "cli/files.hpp"
 #include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
-#include "cli/stdin_file.hpp"
 #include "sim/base/atomic_file.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/log.hpp"

@@ -7,10 +7,10 @@
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/console.hpp"
+#include "cli/files.hpp"
 #include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
-#include "cli/stdin_file.hpp"
-#include "cli/version.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/table.hpp"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "cli/files.hpp"
 #include "cli/option_names.hpp"
-#include "cli/stdin_file.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"

@@ -9,6 +9,9 @@
 
 namespace linkcast::cli {
 
+/// Version and commit, then on a line of its own how it was built and with which SimGrid it runs.
+std::string version_text();
+
 /// With a unit that fits: "1.964 ms".
 std::string seconds(const Json& value);
 /// Of a JSON string.

@@ -7,9 +7,8 @@
 
 #include "sim/base/progress.hpp"
 #include "sim/machine/catalogue.hpp"
-#include "validate/answer.hpp"
 #include "validate/claim.hpp"
-#include "validate/expression.hpp"
+#include "validate/measured_query.hpp"
 #include "validate/wiring.hpp"
 
 namespace linkcast::validate {

@@ -1,13 +1,25 @@
 #pragma once
 // The question that a measured collective answers, and what a curve says of a measured message.
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "sim/base/object_reader.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/measurement.hpp"
-#include "validate/answer.hpp"
 
 namespace linkcast::validate {
+
+// Where the numbers of a claim come from: simulation, or measurements.
+
+/// Answers a query of sim/query/query.hpp; tests put a fake here.
+using Answer = std::function<Json(const Json& query)>;
+
+/// A query that the simulation could not answer: the claim fails with this text.
+struct SimulationError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Whether a query asks for a collective.
 inline bool asks_collective(const Json& query) { return query.value("kind", "") == "collective"; }

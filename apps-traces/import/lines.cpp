@@ -70,7 +70,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string trace_file_name(const std::string& path) {
-  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/stdin_file.cpp)
+  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/files.cpp)
   return std::filesystem::path(path).filename().string();
 }
 

@@ -203,7 +203,7 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 std::string file_name(const std::string& path) {
-  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/stdin_file.cpp)
+  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/files.cpp)
   return std::filesystem::path(path).filename().string();
 }
 

@@ -1,8 +1,9 @@
 // What is wrong with a machine: forecasts of an edited machine stand for a measurement of a broken one.
+#include "validate/diagnosis/diagnose.hpp"
+
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/diagnosis/access.hpp"
 #include "validate/diagnosis/report.hpp"
 
 namespace linkcast::test::diagnose_test {

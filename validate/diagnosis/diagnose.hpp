@@ -1,14 +1,25 @@
 #pragma once
 // Is what was measured normal for this machine, and if not, what may be wrong with it?
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/machine/platform.hpp"
+#include "sim/records/measurement.hpp"
 #include "validate/compare.hpp"
-#include "validate/diagnosis/access.hpp"
 #include "validate/diagnosis/noise.hpp"
 #include "validate/diagnosis/ranking.hpp"
 
 namespace linkcast::diagnosis {
+
+/// Pairs between which p2pBandwidthLatencyTest had no peer access although the platform allows it.
+struct NoAccess {
+  std::set<std::pair<std::string, std::string>> pairs{};  ///< ids of source and target
+  std::string where{};  ///< "all pairs", "pairs across sockets", "gpu6", "GPUs of cpu1", or their number; empty: none
+};
+NoAccess without_access(const Platform& platform, const Measurement& measurement);
+
 // Is everything, or all of one kind, slower than forecast and box allow? No point tells by itself, and no fault need be
 // known.
 
