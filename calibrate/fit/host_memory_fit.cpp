@@ -11,7 +11,7 @@ namespace linkcast::fit {
 // Costs of NCCL's kernels for hops through host memory, from two GPUs without peer access.
 // Small ones, always in LL:     base + steps hop                          steps = 2 of all_reduce, else 1
 // Large ones, always in Simple: bytes of a hop x (1/u + 1/d + (steps - 1)/x) / steps / share
-// where u and d are what kernels store and load alone, x what they do each way at once (sim/plan/host_hops.cpp).
+// where u and d are what kernels store and load alone, x what they do each way at once (sim/plan/channel_flows.cpp).
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include "models/libraries/early_library.hpp"
 #include "models/libraries/generations.hpp"
-#include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_operation.hpp"
+#include "models/libraries/ring_search.hpp"
 
 namespace linkcast {
 namespace {

@@ -7,10 +7,8 @@
 
 #include "models/libraries/early_library.hpp"
 #include "models/libraries/generations.hpp"
-#include "models/libraries/node_rings.hpp"
-#include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_operation.hpp"
-#include "models/libraries/ring_packing.hpp"
+#include "models/libraries/ring_search.hpp"
 #include "sim/base/index.hpp"
 
 namespace linkcast {

@@ -3,9 +3,55 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/log.hpp"
+#include "sim/engine/event_source.hpp"
+#include "sim/engine/fluid_engine.hpp"
+#include "sim/engine/many_flows.hpp"
 #include "sim/engine/problem.hpp"
 
 namespace linkcast {
+
+/// Runs a Problem on the engine: all of it comes at time 0, and it runs to the end. The clock is its own, so that a
+/// result never depends on what ran before. Whoever drives it owns the loop:
+///   solver.load(problem);
+///   while (solver.next_event_s() < infinity) solver.advance();
+///   Solution solution = solver.take_solution();
+class FluidSolver final : public EventSource {
+ public:
+  /// Resets the clock and starts what waits for nothing. `problem` outlives the run.
+  /// @throws InvariantError  see check_problem
+  void load(const Problem& problem);
+
+  [[nodiscard]] double now_s() const override { return engine_.now_s(); }
+  double next_event_s() override { return engine_.next_event_s(); }
+  void advance() override;
+
+  /// @throws InvariantError  some activities never finished: their dependencies form a cycle; or see check_carried
+  Solution take_solution();
+
+ private:
+  void note_ended();
+
+  FluidEngine engine_;
+  Solution solution_;
+};
+
+/// The "fluid" solver: FluidSolver, moved by run_events(), or ManyFlows where there are many. Results use the solver's
+/// own clock and are the same bits whatever ran before, and whoever moves the time.
+class FluidModel final : public Solver {
+ public:
+  /// Says how much it solved.
+  ~FluidModel() override;
+  Solution run(const Problem& problem) override;
+
+ private:
+  Solution run_exactly(const Problem& problem);
+
+  FluidSolver solver_;
+  ManyFlows many_;
+  log::Log log_{"engine"};
+  std::size_t runs_ = 0, activities_ = 0;
+};
 
 /// The solvers of this build, by name:
 ///  "fluid"   our incremental max-min solver, its events drawn by SimGrid's clock: the default, many runs a process;

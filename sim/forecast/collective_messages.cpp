@@ -6,8 +6,8 @@
 
 #include "sim/base/index.hpp"
 #include "sim/forecast/message_start.hpp"
+#include "sim/plan/busy_links.hpp"
 #include "sim/plan/message_rates.hpp"
-#include "sim/plan/reduced_alltoall.hpp"
 
 namespace linkcast::collective {
 namespace {

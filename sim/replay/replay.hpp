@@ -8,10 +8,10 @@
 #include <unordered_map>
 
 #include "sim/engine/event_source.hpp"
-#include "sim/replay/critical_path.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
 #include "sim/replay/queues.hpp"
+#include "sim/replay/summary.hpp"
 #include "sim/replay/trace_feed.hpp"
 
 namespace linkcast::replay {

@@ -14,7 +14,6 @@
 #include "sim/replay/replay_interval.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"
-#include "sim/replay/utilisation.hpp"
 
 namespace linkcast::replay {
 namespace {

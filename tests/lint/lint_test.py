@@ -41,7 +41,7 @@ class Includes(unittest.TestCase):
     def test_arrows(self):
         self.assertEqual(self.found("sim/base/x.cpp", '"sim/records/measurement.hpp"'), 1)
         self.assertEqual(self.found("models/x/y.cpp", '"sim/engine/problem.hpp"'), 1)
-        self.assertEqual(self.found("cli/x.cpp", '"models/libraries/pair_rings.hpp"'), 1)
+        self.assertEqual(self.found("cli/x.cpp", '"models/libraries/ring_search.hpp"'), 1)
         self.assertEqual(self.found("sim/plan/x.cpp", '"sim/engine/problem.hpp"', '"sim/base/parse.hpp"'), 0)
 
     def test_files_must_exist(self):

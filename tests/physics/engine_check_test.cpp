@@ -2,7 +2,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/engine/fluid_model.hpp"
+#include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;

@@ -8,7 +8,6 @@
 #include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"

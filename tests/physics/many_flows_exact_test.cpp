@@ -7,9 +7,9 @@
 
 #include "sim/engine/check.hpp"
 #include "sim/engine/flow_links.hpp"
-#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/many_flows.hpp"
 #include "sim/engine/run_events.hpp"
+#include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
 #include "tests/support/plain_sharing.hpp"

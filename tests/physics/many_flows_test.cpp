@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/run_events.hpp"
+#include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
 

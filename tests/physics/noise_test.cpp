@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sim/plan/busy_links.hpp"
-#include "sim/plan/head_of_line.hpp"
+#include "sim/plan/jobs_beside.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

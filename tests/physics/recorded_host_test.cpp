@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "sim/query/query.hpp"
-#include "sim/replay/critical_path.hpp"
+#include "sim/replay/summary.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

@@ -5,8 +5,8 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/fit_record.hpp"
-#include "calibrate/fit/half_round_trips.hpp"
 #include "calibrate/fit/map_fit.hpp"
+#include "calibrate/fit/noise_fit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 

@@ -1,10 +1,9 @@
 // The ring search as a pure function: known graphs, and a search without any cuts on random small ones.
-#include "models/libraries/ring_packing.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <random>
 
+#include "models/libraries/ring_search.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::ring_packing_test {

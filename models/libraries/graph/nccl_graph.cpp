@@ -11,7 +11,7 @@
 #include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
 #include "models/libraries/graph/version.hpp"
-#include "models/libraries/node_rings.hpp"
+#include "models/libraries/ring_search.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/machine/cluster.hpp"
 #include "sim/machine/communicator.hpp"

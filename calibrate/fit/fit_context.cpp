@@ -1,4 +1,4 @@
-#include "calibrate/fit/pieces.hpp"
+#include "calibrate/fit/fit_context.hpp"
 
 #include <fmt/format.h>
 
