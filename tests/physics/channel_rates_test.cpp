@@ -11,6 +11,7 @@
 #include "sim/plan/channel_flows.hpp"
 #include "sim/plan/channel_route.hpp"
 #include "sim/plan/inside_path.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "sim/plan/message_rates.hpp"
 #include "sim/plan/message_ways.hpp"
 #include "sim/plan/mpi_costs.hpp"

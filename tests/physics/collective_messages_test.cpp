@@ -7,7 +7,7 @@
 
 #include "sim/forecast/collective_run.hpp"
 #include "sim/forecast/host_path.hpp"
-#include "sim/plan/message_rates.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

@@ -3,7 +3,7 @@
 
 #include "sim/forecast/alignment.hpp"
 #include "sim/machine/collective.hpp"
-#include "sim/plan/message_rates.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -1,7 +1,7 @@
 // Thread blocks that wait: for a link, for a block's other messages, for the GPUs before them in a chain.
 #include <cmath>
 
-#include "sim/plan/message_rates.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
