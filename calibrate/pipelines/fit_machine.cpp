@@ -10,7 +10,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/fit_record.hpp"
-#include "calibrate/fit/lend.hpp"
+#include "calibrate/fit/inherit.hpp"
 #include "sim/base/file_hash.hpp"
 #include "sim/base/log.hpp"
 #include "sim/engine/problem.hpp"
@@ -308,7 +308,7 @@ FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& mac
   const Topology topology = files.read_wiring(machine.topology);
   const fit::FitRequest request = request_of(catalogue, machine, topology);
   FittedMachine out;
-  out.fit = machine.unmeasured ? fit::lend_parameters(request) : fit::fit_parameters(request);
+  out.fit = machine.unmeasured ? fit::inherit_parameters(request) : fit::fit_parameters(request);
   add_left_out(request, out.fit.calibration);
   learn_or_hold_out(catalogue, machine, topology, request.measurements, out);
   if (!files.is_shipped(topology)) out.fit.calibration.wiring = read_json_file(topology.path);

@@ -1,4 +1,4 @@
-#include "calibrate/fit/lend.hpp"
+#include "calibrate/fit/inherit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "sim/records/parameters.hpp"
 
 namespace linkcast::fit {
-// Which machine lends what: the first that fitted it itself, and for what belongs to the host the one with the same
+// A parameter is inherited from the first machine that fitted it itself; one of the host from the machine with the same
 // host.
 
 namespace {
@@ -93,7 +93,7 @@ bool FitContext::inherit_all(const std::string& transport, const std::string& mi
   return !names.empty();
 }
 
-FitResult lend_parameters(const FitRequest& request) {
+FitResult inherit_parameters(const FitRequest& request) {
   for (const Measurement& m : request.measurements)
     if (!m.collectives.empty() && m.library.empty())
       throw InputError(
