@@ -12,8 +12,7 @@ import numpy as np
 from ..batch_process import BatchProcess, Died, answer_chunk
 from ..pace import refuse_long
 from ..records import InputError
-from .axes import type_of
-from .scenarios import Scenario
+from .scenarios import Scenario, type_of
 from .study import Study, questions_of
 
 FIRST_QUESTIONS = 8

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..records import Node, parse, read_text
-from .axes import Axis, as_value, read_axis
-from .scenarios import Lines, Scenario, Scenarios
+from .scenarios import Axis, Lines, Scenario, Scenarios, as_value, read_axis
 
 SCHEMA = "linkcast/study/1"
 KEYS = ("schema", "name", "about", "query", "axes", "skip", "plots")
