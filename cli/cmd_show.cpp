@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
+#include <set>
 
 #include "cli/command.hpp"
 #include "cli/files.hpp"
@@ -127,7 +129,8 @@ void print_platform(const Platform& platform) {
 }
 
 struct ShowOptions {
-  std::string platform, out, fabric_file, algorithm, algorithm_file, op, gpus;
+  std::string platform, out, fabric_file, algorithm, op, gpus;
+  std::optional<std::string> algorithm_file;
   bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
 };
 
@@ -165,34 +168,62 @@ exporters::ScheduleRanks ranks_on(const Platform& platform, const std::vector<in
   return drawn;
 }
 
+/// GPUs of each node that a drawing is on. @throws InputError  there is no such GPU, or one is there twice
+std::vector<int> drawn_gpus(const ShowOptions& o, const Platform& platform) {
+  if (o.gpus.empty()) return first_numbers(platform.gpu_count());
+  std::vector<int> gpus = gpu_list(platform.topology(), o.gpus);
+  std::set<int> seen;
+  for (const int gpu : gpus) {
+    if (gpu >= platform.gpu_count()) throw InputError(no_gpu(platform.topology(), std::to_string(gpu)));
+    if (!seen.insert(gpu).second) throw InputError(fmt::format("gpus: {} is given twice", gpu));
+  }
+  return gpus;
+}
+
+/// Why a user's schedule cannot be drawn on these GPUs of each node; empty: it can.
+std::string too_few_gpus(const catalogue::Machine& machine, const OnlyCall& call, const std::vector<int>& gpus) {
+  const int members = static_cast<int>(gpus.size()), nodes = call.ranks / members;
+  const std::string file = "is for " + call.text();
+  if (nodes == 0) return fmt::format("{}, and {} GPUs are named", file, members);
+  if (call.ranks % members != 0) return fmt::format("{}: not as many on each node of {} GPUs", file, members);
+  if (nodes == 1) return "";
+  if (machine.platform().topology().fabric.is_null())
+    return fmt::format("{}: {} nodes of {} GPUs, and {} has no network between nodes", file, nodes, members,
+                       machine.title());
+  if (nodes <= machine.cluster().nodes()) return "";
+  return fmt::format("{}: {} nodes of {} GPUs, and {} has {}", file, nodes, members, machine.title(),
+                     machine.cluster().nodes());
+}
+
 /// A user's schedule, or an algorithm of rounds, on the machine's GPUs.
-void show_schedule(const ShowOptions& o, const Platform& platform) {
+void show_schedule(const ShowOptions& o, const catalogue::Machine& machine) {
+  const Platform& platform = machine.platform();
+  std::vector<int> gpus = drawn_gpus(o, platform);
   std::unique_ptr<Algorithm> own;
-  if (!o.algorithm_file.empty()) own = read_algorithm(o.algorithm_file);
+  if (o.algorithm_file)
+    own = read_algorithm(*o.algorithm_file, [&](const OnlyCall& call) {
+      if (o.gpus.empty() && call.ranks < platform.gpu_count()) gpus.resize(at(call.ranks));
+      return too_few_gpus(machine, call, gpus);
+    });
   const Algorithm& algorithm = own ? *own : algorithms().get(o.algorithm);
   const std::vector<std::string> operations = algorithm.operations();
   if (operations.empty())
-    throw InputError(o.algorithm + " runs by routes, not by rounds: 'linkcast rings' shows those");
+    throw InputError("algorithm: " + o.algorithm + " runs by routes, not by rounds: 'linkcast rings' shows those");
   const std::string op = o.op.empty() ? operations.front() : o.op;
   if (std::find(operations.begin(), operations.end(), op) == operations.end())
     throw InputError("op: must be one of " + linkcast::joined(operations));
-  std::vector<int> gpus = o.gpus.empty() ? first_numbers(platform.gpu_count()) : gpu_list(platform.topology(), o.gpus);
   const int ranks = own ? own->only_call()->ranks : static_cast<int>(gpus.size());
-  if (o.gpus.empty() && ranks < platform.gpu_count()) gpus.resize(at(ranks));
-  if (ranks < 2 || ranks % static_cast<int>(gpus.size()) != 0)
-    throw InputError(fmt::format("gpus: {} ranks are not the same number on each node of {} GPUs", ranks, gpus.size()));
-  for (const int gpu : gpus)
-    if (gpu >= platform.gpu_count()) throw InputError(no_gpu(platform.topology(), std::to_string(gpu)));
+  if (ranks < 2) throw InputError("gpus: a collective needs at least 2 GPUs");
   exporters::ScheduleRanks drawn = ranks_on(platform, gpus, ranks);
   drawn.title = fmt::format("{}: {} of {} ranks on {}",
-                            own ? std::filesystem::path(o.algorithm_file).filename().string() : o.algorithm, op, ranks,
+                            own ? std::filesystem::path(*o.algorithm_file).filename().string() : o.algorithm, op, ranks,
                             platform.topology().name);
   const Schedule schedule = algorithm.schedule(op, ranks);
   write_out(o.out, o.dot ? exporters::to_dot(schedule, drawn) : exporters::to_svg(schedule, drawn));
 }
 
 void show(Context& context, const ShowOptions& o) {
-  const bool schedule = !o.algorithm.empty() || !o.algorithm_file.empty();
+  const bool schedule = !o.algorithm.empty() || o.algorithm_file;
   if (schedule && !o.svg && !o.dot) throw InputError("show: a schedule is drawn with --svg or --dot");
   if (!o.gpus.empty() && !schedule) throw InputError("show: --gpus are those of --algorithm or --algorithm-file");
   if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
@@ -207,7 +238,7 @@ void show(Context& context, const ShowOptions& o) {
   else if (o.infragraph)
     write_out(o.out, exporters::infragraph_json(shown.wiring()));
   else if (schedule)
-    show_schedule(o, shown);
+    show_schedule(o, *machine);
   else if (o.svg)
     write_out(o.out, exporters::to_svg(shown.wiring()));
   else if (o.dot)

@@ -161,7 +161,8 @@ bool QueryOptions::given(const Slot& slot) const {
   if (slot.option->count() == 0) return false;
   const bool is_text = !slot.key->cli.repeated && (slot.key->type != query::ValueType::kFlag) &&
                        (slot.key->cli.parse || slot.key->type == query::ValueType::kText);
-  return slot.key->required || !is_text || !slot.text.empty();
+  const bool is_file = slot.key->files == query::Files::kFile;  // "" is a name of one, and a wrong one
+  return slot.key->required || is_file || !is_text || !slot.text.empty();
 }
 
 Json QueryOptions::value_of(const Slot& slot) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
+#include <filesystem>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/algorithms/msccl_program.hpp"
 #include "models/algorithms/ring_cost.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
@@ -23,46 +24,15 @@ namespace {
 
 using collective::CollectiveJob;
 using collective::CollectivePlan;
+using msccl::Block;
+using msccl::Move;
+using msccl::Program;
+using msccl::Step;
 
-constexpr int kMostRanks = 1024, kMostChunks = 65536;  // ours: of one file
-constexpr std::size_t kMostOperations = 4000000;       // ours: chunks times steps that are checked, about a second
+constexpr int kMostRanks = 1024, kMostChunks = 65536;    // ours: of one file
+constexpr std::int64_t kMost_B = std::int64_t{1} << 53;  // as of size_B
 
-/// One step of a thread block. Buffers: i(nput), o(utput), s(cratch).
-struct Step {
-  bool receives = false, reduces = false, stores = false, sends = false, copies = false;
-  char source = 'i', target = 'i';
-  int source_at = 0, target_at = 0, count = 1;
-  int after_block = -1, after_step = -1;  ///< of the same GPU, that it waits for
-  int line = 0;
-};
-
-struct Block {
-  int gpu = 0, id = 0, send = -1, receive = -1, channel = 0, line = 0;
-  std::vector<Step> steps{};
-};
-
-enum class MscclCall { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAlltoall };
-
-struct Program {
-  MscclCall call = MscclCall::kAllReduce;
-  std::string path, name, operation, protocol;
-  int ranks = 0, chunks = 0, channels = 1;
-  bool in_place = false;
-  std::vector<int> scratch{};   ///< chunks of each GPU
-  std::vector<Block> blocks{};  ///< GPU by GPU
-
-  [[noreturn]] void fail(int line, const std::string& what) const {
-    throw InputError(path + ":" + std::to_string(line) + ": " + what);
-  }
-};
-
-/// Chunks on their way from GPU to GPU, or copied or added inside one: one flow.
-struct Move {
-  int from = 0, to = 0;  ///< ranks; alike: inside one GPU
-  int count = 0;         ///< chunks
-  std::vector<int> after{};
-  bool reduces = false;  ///< the receiver adds them to its own
-};
+OnlyCall call_of(const Program& program) { return {program.operation, program.ranks, program.min_B, program.max_B}; }
 
 // Reading.
 
@@ -76,33 +46,52 @@ class Reader {
     if (!parsed) program_.fail(line_at(parsed.offset), std::string("no XML: ") + parsed.description());
   }
 
-  Program read() {
+  /// @param refusal  why the call that the file is for is not wanted: asked before thread blocks are read
+  Program read(const CallRefusal& refusal) {
     const pugi::xml_node algo = document_.child("algo");
     if (!algo) program_.fail(1, "the element algo is missing");
-    program_.name = text(algo, "name");
-    std::tie(program_.call, program_.operation) = operation(algo);
-    program_.protocol = *algo.attribute("proto").value() ? algo.attribute("proto").value() : "Simple";
-    program_.ranks = number(algo, "ngpus", 2, kMostRanks);
-    program_.chunks = number(algo, "nchunksperloop", 1, kMostChunks);
-    program_.channels = number(algo, "nchannels", 1, kMostRanks);
-    program_.scratch.assign(at(program_.ranks), -1);
+    if (const pugi::xml_node second = algo.next_sibling("algo"))
+      program_.fail(line(second), "a second algo: a file holds one schedule, as for MSCCL");
+    read_head(algo);
+    if (const std::string why = refusal(call_of(program_)); !why.empty()) program_.fail(program_.line, why);
+    const pugi::xml_attribute in_place = algo.attribute("inplace");
+    program_.in_place = !in_place || in_place.as_int() != 0;
     bool outputs = false;
     for (const pugi::xml_node gpu : algo.children("gpu")) {
       const int id = number(gpu, "id", 0, program_.ranks - 1);
       if (program_.scratch[at(id)] >= 0) program_.fail(line(gpu), "gpu " + std::to_string(id) + " is there twice");
-      program_.scratch[at(id)] = number(gpu, "s_chunks", 0, kMostChunks);
-      outputs = outputs || number(gpu, "o_chunks", 0, kMostChunks) > 0;
+      for (const char* buffer : {"i", "o", "s"})
+        sizes_[*buffer] = number(gpu, (std::string(buffer) + "_chunks").c_str(), 0, kMostChunks);
+      program_.scratch[at(id)] = sizes_['s'];
+      outputs = outputs || sizes_['o'] > 0;
       for (const pugi::xml_node tb : gpu.children("tb")) read_block(tb, id);
     }
     for (std::size_t id = 0; id < program_.scratch.size(); ++id)
       if (program_.scratch[id] < 0) program_.fail(line(algo), "gpu " + std::to_string(id) + " is missing");
-    program_.in_place = algo.attribute("inplace") ? algo.attribute("inplace").as_int() != 0 : !outputs;
+    if (!in_place) program_.in_place = !outputs;
     std::stable_sort(program_.blocks.begin(), program_.blocks.end(),
                      [](const Block& a, const Block& b) { return a.gpu < b.gpu; });
     return std::move(program_);
   }
 
  private:
+  void read_head(const pugi::xml_node& algo) {
+    program_.line = line(algo);
+    program_.name = text(algo, "name");
+    std::tie(program_.call, program_.operation) = operation(algo);
+    program_.protocol = algo.attribute("proto").as_string("Simple");
+    if (program_.protocol != "Simple" && program_.protocol != "LL" && program_.protocol != "LL128")
+      program_.fail(program_.line, "proto=\"" + program_.protocol + "\": must be Simple, LL or LL128");
+    program_.ranks = number(algo, "ngpus", 2, kMostRanks);
+    program_.chunks = number(algo, "nchunksperloop", 1, kMostChunks);
+    program_.channels = number(algo, "nchannels", 1, kMostRanks);
+    program_.scratch.assign(at(program_.ranks), -1);
+    if (algo.attribute("minBytes")) program_.min_B = number(algo, "minBytes", 0, kMost_B);
+    if (algo.attribute("maxBytes")) program_.max_B = number(algo, "maxBytes", 0, kMost_B);
+    if (program_.min_B >= program_.max_B)
+      program_.fail(program_.line, "maxBytes must be above minBytes: it runs sizes from minBytes on, below maxBytes");
+  }
+
   [[nodiscard]] int line_at(std::ptrdiff_t offset) const {
     const auto before = std::lower_bound(line_ends_.begin(), line_ends_.end(), offset);
     return 1 + static_cast<int>(before - line_ends_.begin());
@@ -114,23 +103,24 @@ class Reader {
     if (value.empty()) program_.fail(line(node), std::string("the attribute ") + name + " is missing");
     return value;
   }
-  [[nodiscard]] int number(const pugi::xml_node& node, const char* name, int least, int most) const {
+  template <class Integer>
+  [[nodiscard]] Integer number(const pugi::xml_node& node, const char* name, int least, Integer most) const {
     const std::string value = text(node, name);
     char* end = nullptr;
     const long number = std::strtol(value.c_str(), &end, 10);
     if (*end != '\0' || number < least || number > most)
       program_.fail(line(node), std::string(name) + "=\"" + value + "\": must be " + std::to_string(least) + " to " +
                                     std::to_string(most));
-    return static_cast<int>(number);
+    return static_cast<Integer>(number);
   }
-  [[nodiscard]] std::pair<MscclCall, std::string> operation(const pugi::xml_node& algo) const {
-    static const std::map<std::string, std::pair<MscclCall, std::string>> kNames = {
-        {"allreduce", {MscclCall::kAllReduce, "all_reduce"}},
-        {"allgather", {MscclCall::kAllGather, "all_gather"}},
-        {"reduce_scatter", {MscclCall::kReduceScatter, "reduce_scatter"}},
-        {"reducescatter", {MscclCall::kReduceScatter, "reduce_scatter"}},
-        {"broadcast", {MscclCall::kBroadcast, "broadcast"}},
-        {"alltoall", {MscclCall::kAlltoall, "alltoall"}}};
+  [[nodiscard]] std::pair<msccl::Collective, std::string> operation(const pugi::xml_node& algo) const {
+    static const std::map<std::string, std::pair<msccl::Collective, std::string>> kNames = {
+        {"allreduce", {msccl::Collective::kAllReduce, "all_reduce"}},
+        {"allgather", {msccl::Collective::kAllGather, "all_gather"}},
+        {"reduce_scatter", {msccl::Collective::kReduceScatter, "reduce_scatter"}},
+        {"reducescatter", {msccl::Collective::kReduceScatter, "reduce_scatter"}},
+        {"broadcast", {msccl::Collective::kBroadcast, "broadcast"}},
+        {"alltoall", {msccl::Collective::kAlltoall, "alltoall"}}};
     const auto found = kNames.find(text(algo, "coll"));
     if (found == kNames.end())
       program_.fail(line(algo), fmt::format("coll=\"{}\": must be allreduce, allgather, reduce_scatter, broadcast or "
@@ -148,10 +138,17 @@ class Reader {
     block.receive = number(tb, "recv", -1, program_.ranks - 1);
     block.channel = number(tb, "chan", 0, program_.channels - 1);
     if (block.send == gpu || block.receive == gpu) program_.fail(block.line, "a GPU that sends to itself");
-    for (const Block& other : program_.blocks)
-      if (other.gpu == gpu && other.id == block.id)
+    for (const Block& other : program_.blocks) {
+      if (other.gpu != gpu) continue;
+      if (other.id == block.id) program_.fail(block.line, fmt::format("tb {} of gpu {} is there twice", block.id, gpu));
+      const bool sends = block.send >= 0 && other.send == block.send;
+      if (other.channel == block.channel && (sends || (block.receive >= 0 && other.receive == block.receive)))
         program_.fail(block.line,
-                      "tb " + std::to_string(block.id) + " of gpu " + std::to_string(gpu) + " is there twice");
+                      fmt::format("{} gpu {} on channel {}, as tb {} does: which message is whose depends on "
+                                  "who is faster",
+                                  sends ? "sends to" : "receives from", sends ? block.send : block.receive,
+                                  block.channel, other.id));
+    }
     for (const pugi::xml_node one : tb.children("step")) {
       work::look();
       if (number(one, "s", 0, kMostChunks) != static_cast<int>(block.steps.size()))
@@ -193,211 +190,26 @@ class Reader {
     step.source_at = number(node, "srcoff", -1, kMostChunks);
     step.target_at = number(node, "dstoff", -1, kMostChunks);
     step.count = number(node, "cnt", 1, kMostChunks);
+    step.tells = node.attribute("hasdep").as_int(1) != 0;
     if (step.sends && block.send < 0) program_.fail(step.line, "sends, and its tb has no send");
     if (step.receives && block.receive < 0) program_.fail(step.line, "receives, and its tb has no recv");
+    if (!step.receives || step.reduces) check_inside(step, step.source, step.source_at);
+    if (step.stores) check_inside(step, step.target, step.target_at);
     return step;
+  }
+  /// Against what the GPU's i_chunks, o_chunks, s_chunks say. In place a buffer that has none is a part of the other.
+  void check_inside(const Step& step, char buffer, int first) const {
+    if (first < 0) program_.fail(step.line, "an offset below 0");
+    const int size = sizes_.at(buffer);
+    if (first + step.count <= size || (size == 0 && program_.in_place && buffer != 's')) return;
+    program_.fail(step.line, fmt::format("chunk {} is beyond the end of buffer {}: {}_chunks is {}",
+                                         first + step.count - 1, buffer, buffer, size));
   }
 
   std::vector<std::ptrdiff_t> line_ends_{};  ///< where lines end, rising
+  std::map<char, int> sizes_{};              ///< of the GPU that is read: chunks of each buffer
   pugi::xml_document document_;
   Program program_;
-};
-
-// Checking: plays the steps on sets of contributions. A send waits for nobody to receive it: it fits into a buffer.
-
-/// Chunks of ranks' inputs that a chunk is the sum of: rank x chunks + index, sorted.
-using Sum = std::vector<int>;
-
-class Play {
- public:
-  explicit Play(const Program& program)
-      : program_(program), done_(program.blocks.size(), 0), ends_(program.blocks.size()) {
-    const int ranks = program.ranks;
-    const bool of_ranks = gathers() || scatters() || exchanges();
-    parts_ = of_ranks ? program.chunks / ranks : program.chunks;
-    if (of_ranks && program.chunks % ranks != 0) program.fail(1, "nchunksperloop must be a multiple of ngpus");
-    for (int rank = 0; rank < ranks; ++rank) {
-      Memory memory;
-      memory['i'].resize(at(gathers() ? parts_ : program.chunks));
-      memory['o'].resize(at(scatters() ? parts_ : program.chunks));
-      memory['s'].resize(at(program.scratch[at(rank)]));
-      memories_.push_back(std::move(memory));
-      for (int chunk = 0; chunk < (gathers() ? parts_ : program.chunks); ++chunk)
-        if (program.call != MscclCall::kBroadcast || rank == 0)
-          *cell(rank, 'i', chunk, 1) = {contribution(rank, chunk)};
-    }
-    for (std::size_t b = 0; b < program.blocks.size(); ++b) {
-      const Block& block = program.blocks[b];
-      number_[{block.gpu, block.id}] = static_cast<int>(b);
-    }
-  }
-
-  /// @returns  moves, each after those that it needs
-  std::vector<Move> run() {
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (std::size_t b = 0; b < program_.blocks.size(); ++b)
-        while (ready(b)) {
-          work::look();
-          step(b);
-          moved = true;
-        }
-    }
-    for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
-      const Block& block = program_.blocks[b];
-      if (done_[b] < block.steps.size())
-        program_.fail(block.steps[done_[b]].line, "waits for ever: for a message or for the step that it depends on");
-    }
-    for (const auto& [connection, queue] : messages_)
-      if (!queue.empty()) program_.fail(queue.front().line, "what it sends is never received");
-    check_result();
-    return std::move(moves_);
-  }
-
- private:
-  using Memory = std::map<char, std::vector<Sum>>;
-  using Connection = std::tuple<int, int, int>;  ///< from, to, channel
-  struct Message {
-    int move = 0, line = 0;
-    std::vector<Sum> chunks;
-  };
-
-  [[nodiscard]] bool gathers() const { return program_.call == MscclCall::kAllGather; }
-  [[nodiscard]] bool scatters() const { return program_.call == MscclCall::kReduceScatter; }
-  [[nodiscard]] bool exchanges() const { return program_.call == MscclCall::kAlltoall; }
-  [[nodiscard]] int contribution(int rank, int chunk) const { return rank * program_.chunks + chunk; }
-  /// In place the output is the input, or holds it, or is a part of it. @returns  null: outside the buffer
-  Sum* cell(int rank, char buffer, int index, int line) {
-    if (index < 0) program_.fail(line, "an offset below 0");
-    if (program_.in_place && gathers() && buffer == 'i') {
-      if (index >= parts_) return nullptr;
-      buffer = 'o';
-      index += rank * parts_;
-    } else if (program_.in_place && scatters() && buffer == 'o') {
-      if (index >= parts_) return nullptr;
-      buffer = 'i';
-      index += rank * parts_;
-    } else if (program_.in_place && buffer == 'o') {
-      buffer = gathers() ? 'o' : 'i';
-    }
-    std::vector<Sum>& chunks = memories_[at(rank)][buffer];
-    return at(index) < chunks.size() ? &chunks[at(index)] : nullptr;
-  }
-  Sum& chunk(const Block& block, const Step& step, char buffer, int index) {
-    Sum* found = cell(block.gpu, buffer, index, step.line);
-    if (found == nullptr)
-      program_.fail(step.line, "chunk " + std::to_string(index) + " is beyond the end of buffer " + buffer);
-    return *found;
-  }
-
-  [[nodiscard]] bool ready(std::size_t b) const {
-    const Block& block = program_.blocks[b];
-    if (done_[b] >= block.steps.size()) return false;
-    const Step& step = block.steps[done_[b]];
-    if (step.after_block >= 0) {
-      const auto other = number_.find({block.gpu, step.after_block});
-      if (other == number_.end()) program_.fail(step.line, "depends on a tb that its gpu lacks");
-      if (static_cast<int>(done_[at(other->second)]) <= step.after_step) return false;
-    }
-    if (!step.receives) return true;
-    const auto queue = messages_.find({block.receive, block.gpu, block.channel});
-    return queue != messages_.end() && !queue->second.empty();
-  }
-
-  void add(const Step& step, const Sum& more, Sum& sum) const {
-    Sum both;
-    std::merge(sum.begin(), sum.end(), more.begin(), more.end(), std::back_inserter(both));
-    if (std::adjacent_find(both.begin(), both.end()) != both.end())
-      program_.fail(step.line, "adds a chunk of a rank twice");
-    sum = std::move(both);
-  }
-
-  /// Moves that a step waits for: those that end the step before it, and the one that it depends on.
-  [[nodiscard]] std::set<int> before(std::size_t b, const Step& step) const {
-    std::set<int> moves;
-    if (!ends_[b].empty()) moves = ends_[b].back();
-    if (step.after_block < 0 || step.after_step < 0) return moves;
-    const int other = number_.at({program_.blocks[b].gpu, step.after_block});
-    const std::set<int>& more = ends_[at(other)][at(step.after_step)];
-    moves.insert(more.begin(), more.end());
-    return moves;
-  }
-  int add_move(int from, int to, int count, const std::set<int>& after) {
-    moves_.push_back({from, to, count, {after.begin(), after.end()}});
-    return static_cast<int>(moves_.size()) - 1;
-  }
-
-  void step(std::size_t b) {
-    const Block& block = program_.blocks[b];
-    const Step& step = block.steps[done_[b]++];
-    std::set<int> waits = before(b, step);
-    if (step.receives || step.sends || step.copies) {
-      std::vector<Sum> chunks = chunks_of(block, step, waits);
-      for (int i = 0; step.stores && i < step.count; ++i)
-        chunk(block, step, step.target, step.target_at + i) = chunks[at(i)];
-      if (step.copies) waits = {add_move(block.gpu, block.gpu, step.count, waits)};
-      if (step.sends) {
-        waits = {add_move(block.gpu, block.send, step.count, waits)};
-        messages_[{block.gpu, block.send, block.channel}].push_back({*waits.begin(), step.line, std::move(chunks)});
-      }
-    }
-    ends_[b].push_back(std::move(waits));
-  }
-
-  /// Chunks that a step stores or sends. @param waits  gets the message that it receives
-  std::vector<Sum> chunks_of(const Block& block, const Step& step, std::set<int>& waits) {
-    std::vector<Sum> chunks;
-    if (step.receives) {
-      std::deque<Message>& queue = messages_.at({block.receive, block.gpu, block.channel});
-      chunks = std::move(queue.front().chunks);
-      waits.insert(queue.front().move);
-      moves_[at(queue.front().move)].reduces = step.reduces;
-      queue.pop_front();
-      if (static_cast<int>(chunks.size()) != step.count)
-        program_.fail(step.line, "receives " + std::to_string(step.count) + " chunks of a message of " +
-                                     std::to_string(chunks.size()));
-    }
-    work_ += at(step.count) * at(program_.ranks);
-    if (work_ > kMostOperations) program_.fail(step.line, "too many chunks and steps to check");
-    for (int i = 0; i < step.count; ++i) {
-      if (!step.receives) chunks.push_back(chunk(block, step, step.source, step.source_at + i));
-      if (step.receives && step.reduces) add(step, chunk(block, step, step.source, step.source_at + i), chunks[at(i)]);
-      if (step.copies && step.reduces) add(step, chunk(block, step, step.target, step.target_at + i), chunks[at(i)]);
-      if (chunks[at(i)].empty()) program_.fail(step.line, "moves a chunk that nothing was written to");
-    }
-    return chunks;
-  }
-
-  void check_result() {
-    for (int rank = 0; rank < program_.ranks; ++rank)
-      for (int chunk = 0; chunk < (scatters() ? parts_ : program_.chunks); ++chunk) {
-        Sum wanted;
-        if (gathers())
-          wanted = {contribution(chunk / parts_, chunk % parts_)};
-        else if (exchanges())  // source: MPI_Alltoall: part r of rank q becomes part q of rank r
-          wanted = {contribution(chunk / parts_, rank * parts_ + chunk % parts_)};
-        else if (program_.call == MscclCall::kBroadcast)
-          wanted = {contribution(0, chunk)};
-        else
-          for (int from = 0; from < program_.ranks; ++from)
-            wanted.push_back(contribution(from, scatters() ? rank * parts_ + chunk : chunk));
-        const Sum* found = cell(rank, 'o', chunk, 1);
-        if (found == nullptr || *found != wanted)
-          program_.fail(1, "no " + program_.operation + ": at the end chunk " + std::to_string(chunk) + " of gpu " +
-                               std::to_string(rank) + " is not what it should be");
-      }
-  }
-
-  const Program& program_;
-  int parts_ = 0;  ///< chunks of a rank
-  std::vector<Memory> memories_{};
-  std::vector<std::size_t> done_;                 ///< by block: steps
-  std::vector<std::vector<std::set<int>>> ends_;  ///< by block and step: moves that end it
-  std::map<std::pair<int, int>, int> number_{};
-  std::map<Connection, std::deque<Message>> messages_{};
-  std::vector<Move> moves_{};
-  std::size_t work_ = 0;
 };
 
 // Forecasting.
@@ -407,15 +219,18 @@ class Play {
 ///          Communication Language, ASPLOS 2023
 /// @limits  a step begins when the one before it in its thread block has ended, and passes on a whole chunk: slices are
 ///          not pipelined. Kernels cost what those of a ring do. Steps of different thread blocks that touch one chunk
-///          without depending on each other are not found.
+///          without depending on each other are not found. As in MSCCL a size from minBytes on and below maxBytes runs
+///          by it, others as the library chooses.
 class UserSchedule final : public Algorithm {
  public:
-  explicit UserSchedule(Program program) : program_(std::move(program)), moves_(Play(program_).run()) {}
+  explicit UserSchedule(Program program) : program_(std::move(program)) {
+    msccl::Played played = msccl::play(program_);
+    moves_ = std::move(played.moves);
+    stuck_line_ = played.stuck_line;
+  }
 
   [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
-  [[nodiscard]] std::optional<OnlyCall> only_call() const override {
-    return OnlyCall{program_.operation, program_.ranks};
-  }
+  [[nodiscard]] std::optional<OnlyCall> only_call() const override { return call_of(program_); }
   [[nodiscard]] std::vector<std::string> operations() const override { return {program_.operation}; }
   /// Its messages by rounds: each in the first in which all that it depends on have arrived.
   [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int /*ranks*/) const override;
@@ -423,10 +238,8 @@ class UserSchedule final : public Algorithm {
     return ring_cost(request);
   }
   void plan(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& plan) const override {
-    check(job);
-    const ProtocolChoice protocol =
-        job.rings().protocol(job.node(), job.communicator, job.op_name, {job.size_B}, program_.protocol);
-    plan.choice.algorithm = program_.name;
+    const ProtocolChoice protocol = protocol_of(job);
+    plan.choice.algorithm = name();
     plan.choice.protocol = program_.protocol;
     plan.choice.payload_share = protocol.payload_share;
     plan.choice.blocks = program_.channels;
@@ -444,7 +257,11 @@ class UserSchedule final : public Algorithm {
   }
   [[nodiscard]] std::vector<std::string> warnings(const CollectiveJob& /*job*/,
                                                   const CollectivePlan& /*plan*/) const override {
-    return {"costs of " + program_.name + "'s steps are those of rings: it was never measured"};
+    std::vector<std::string> warnings{"costs of " + name() + "'s steps are those of rings: it was never measured"};
+    if (stuck_line_ > 0)
+      warnings.push_back(fmt::format("{}:{} waits for ever where a chunk fills a slot of its connection: give maxBytes",
+                                     program_.path, stuck_line_));
+    return warnings;
   }
   /// Of each channel the GPUs from the first one on, as it sends.
   [[nodiscard]] std::vector<std::vector<int>> orders(const Communicator& communicator) const override {
@@ -464,11 +281,19 @@ class UserSchedule final : public Algorithm {
   }
 
  private:
-  void check(const CollectiveJob& job) const {
-    const auto refuse = [&](const std::string& what) { throw InputError("algorithm_file: " + program_.path + what); };
-    if (job.op_name != program_.operation) refuse(" is a schedule of " + program_.operation);
-    if (job.ranks() != program_.ranks) refuse(" is for " + std::to_string(program_.ranks) + " GPUs");
-    if (!job.protocol.empty() && job.protocol != program_.protocol) refuse(" is for protocol " + program_.protocol);
+  /// As answers call it: never as an algorithm of the library.
+  [[nodiscard]] std::string name() const {
+    if (algorithms().find(program_.name) == nullptr) return program_.name;
+    return program_.name + " of " + std::filesystem::path(program_.path).filename().string();
+  }
+  [[nodiscard]] ProtocolChoice protocol_of(const CollectiveJob& job) const {
+    if (!job.protocol.empty() && job.protocol != program_.protocol)
+      program_.fail(program_.line, "is for protocol " + program_.protocol + ", not " + job.protocol);
+    try {
+      return job.rings().protocol(job.node(), job.communicator, job.op_name, {job.size_B}, program_.protocol);
+    } catch (const InputError& error) {
+      program_.fail(program_.line, error.what());
+    }
   }
 
   static ClusterGpu place_of(const CollectiveJob& job, int rank) {
@@ -537,7 +362,8 @@ class UserSchedule final : public Algorithm {
   }
 
   Program program_;
-  std::vector<Move> moves_;
+  std::vector<Move> moves_{};
+  int stuck_line_ = 0;  ///< Played::stuck_line
 };
 
 Schedule UserSchedule::schedule(const std::string& /*operation*/, int /*ranks*/) const {
@@ -562,8 +388,9 @@ Schedule UserSchedule::schedule(const std::string& /*operation*/, int /*ranks*/)
 class MscclXml final : public AlgorithmReader {
  public:
   [[nodiscard]] bool reads(const std::string& text) const override { return text.find("<algo") != std::string::npos; }
-  [[nodiscard]] std::unique_ptr<Algorithm> read(const std::string& text, const std::string& path) const override {
-    return std::make_unique<UserSchedule>(Reader(text, path).read());
+  [[nodiscard]] std::unique_ptr<Algorithm> read(const std::string& text, const std::string& path,
+                                                const CallRefusal& refusal) const override {
+    return std::make_unique<UserSchedule>(Reader(text, path).read(refusal));
   }
 };
 

@@ -8,11 +8,22 @@
 
 namespace linkcast {
 
-std::string OnlyCall::text() const { return fmt::format("{} of {} GPUs", operation, ranks); }
+std::string OnlyCall::text() const {
+  std::string text = fmt::format("{} of {} GPUs", operation, ranks);
+  if (min_B > 0) text += " from " + to_text(Bytes{min_B}) + " on";
+  if (max_B < kInfinity) text += (min_B > 0 ? ", below " : " below ") + to_text(Bytes{max_B});
+  return text;
+}
 
-bool Algorithm::runs(const std::string& operation, int ranks) const {
-  const std::optional<OnlyCall> only = only_call();
-  return !only || (only->operation == operation && only->ranks == ranks);
+std::string OnlyCall::refusal(const std::string& wanted, int of_ranks) const {
+  if (wanted == operation && of_ranks == ranks) return "";
+  return fmt::format("is for {} of {} GPUs, not {} of {}", operation, ranks, wanted, of_ranks);
+}
+
+std::string OnlyCall::left_to_library(double size_B) const {
+  return fmt::format("{} of {} GPUs {} runs as the library chooses: algorithm_file is for {}", operation, ranks,
+                     size_B < min_B ? "below " + to_text(Bytes{min_B}) : "from " + to_text(Bytes{max_B}) + " on",
+                     text());
 }
 
 Schedule Algorithm::schedule(const std::string& operation, int /*ranks*/) const {
@@ -62,10 +73,11 @@ Registry<AlgorithmReader>& algorithm_readers() {
   return registry;
 }
 
-std::unique_ptr<Algorithm> read_algorithm(const std::string& path) {
+std::unique_ptr<Algorithm> read_algorithm(const std::string& path, const CallRefusal& refusal) {
+  if (path.empty()) throw InputError("algorithm_file: names no file");
   const std::string text = file_text(path);
   for (const std::string& name : algorithm_readers().names())
-    if (algorithm_readers().get(name).reads(text)) return algorithm_readers().get(name).read(text, path);
+    if (algorithm_readers().get(name).reads(text)) return algorithm_readers().get(name).read(text, path, refusal);
   throw InputError(path + ": no algorithm: a schedule in MSCCL's XML begins with <algo");
 }
 

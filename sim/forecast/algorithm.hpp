@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/index.hpp"
 #include "sim/forecast/collective_cost.hpp"
 #include "sim/machine/registry.hpp"
 #include "sim/machine/schedule.hpp"
@@ -29,13 +30,21 @@ struct Needs {
   bool reducing_fabric = false;  ///< switches between nodes that reduce
 };
 
-/// An operation and a number of ranks.
+/// An operation, a number of ranks, and the sizes ("size" of nccl-tests) from min_B on and below max_B.
 struct OnlyCall {
   std::string operation{};
   int ranks = 0;
-  /// "all_reduce of 8 GPUs"
+  double min_B = 0, max_B = kInfinity;
+  /// "all_reduce of 8 GPUs from 1 MiB on, below 4 MiB"
   [[nodiscard]] std::string text() const;
+  /// "is for all_reduce of 8 GPUs, not all_gather of 2"; empty: it is for these
+  [[nodiscard]] std::string refusal(const std::string& wanted, int of_ranks) const;
+  [[nodiscard]] bool takes(double size_B) const { return size_B >= min_B && size_B < max_B; }
+  /// Of a call of another size: who runs it, and why.
+  [[nodiscard]] std::string left_to_library(double size_B) const;
 };
+/// Why a user's schedule is not wanted, from what its file says first; empty: it is.
+using CallRefusal = std::function<std::string(const OnlyCall&)>;
 
 class Algorithm {
  public:
@@ -56,7 +65,6 @@ class Algorithm {
   [[nodiscard]] virtual Routes routes() const { return Routes::kNone; }
   /// The only call that it is written for, as a user's schedule is; nothing: any.
   [[nodiscard]] virtual std::optional<OnlyCall> only_call() const { return std::nullopt; }
-  [[nodiscard]] bool runs(const std::string& operation, int ranks) const;
   /// Whether versions of libraries that have no cost model run it, whatever the size.
   [[nodiscard]] virtual bool without_cost_model() const { return false; }
   [[nodiscard]] virtual Needs needs(int /*nodes*/) const { return {}; }
@@ -116,11 +124,13 @@ class AlgorithmReader {
   [[nodiscard]] virtual bool reads(const std::string& text) const = 0;
   /// @throws InputError  with file and line: no algorithm of this format, or it does not end with the collective's
   /// result
-  [[nodiscard]] virtual std::unique_ptr<Algorithm> read(const std::string& text, const std::string& path) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Algorithm> read(const std::string& text, const std::string& path,
+                                                        const CallRefusal& refusal) const = 0;
 };
 
 Registry<AlgorithmReader>& algorithm_readers();
-/// @throws InputError  no file, none of the formats
-std::unique_ptr<Algorithm> read_algorithm(const std::string& path);
+/// @param refusal  asked before the schedule is checked
+/// @throws InputError  no file, none of the formats, refused
+std::unique_ptr<Algorithm> read_algorithm(const std::string& path, const CallRefusal& refusal);
 
 }  // namespace linkcast

@@ -143,6 +143,13 @@ class Asked {
   }
 
   [[nodiscard]] CollectiveForecast forecast(Solver& solver) const {
+    CollectiveForecast forecast = forecast_without_file(solver);
+    forecast.warnings.insert(forecast.warnings.begin(), file_warnings_.begin(), file_warnings_.end());
+    return forecast;
+  }
+
+ private:
+  [[nodiscard]] CollectiveForecast forecast_without_file(Solver& solver) const {
     const CollectiveJob job = this->job();
     if (!job.engine.empty() && !job.of_messages())
       throw InputError("engine: " + op_name_ + " is no operation of messages");
@@ -152,10 +159,15 @@ class Asked {
     return forecast;
   }
 
- private:
   void read_own(ObjectReader& r) {
     if (!switches_.algorithm.empty()) r.fail("algorithm_file", "is taken instead of algorithm: give one of both");
-    own_ = read_algorithm(r.required<std::string>("algorithm_file"));
+    own_ = read_algorithm(r.required<std::string>("algorithm_file"), [&](const OnlyCall& call) {
+      return call.refusal(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()));
+    });
+    const OnlyCall call = own_->only_call().value();
+    if (call.takes(size_.size_B())) return;
+    file_warnings_.push_back(call.left_to_library(size_.size_B()));
+    own_.reset();
   }
   [[nodiscard]] CollectiveJob job() const {
     return {around_.machine(ranks_),
@@ -184,6 +196,7 @@ class Asked {
   SwitchKeys switches_;
   std::string protocol_, engine_{};
   std::unique_ptr<Algorithm> own_{};  ///< of a user's file
+  std::vector<std::string> file_warnings_{};
   bool alternatives_ = false;
   launch::Launching launching_{};
   Surroundings around_{};

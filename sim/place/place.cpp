@@ -375,11 +375,16 @@ PlaceResult place(catalogue::Catalogue& catalogue, const PlaceRequest& request) 
 }
 
 PlaceResult place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
-  if (request.whole) return NodesAnswer(catalogue, request).result();
-  const auto objective =
-      request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
-  NodeSearch search = search_node(request, *objective, memory, catalogue.progress());
-  return NodeAnswer(request, *objective, std::move(search)).result();
+  const auto found = [&] {
+    if (request.whole) return NodesAnswer(catalogue, request).result();
+    const auto objective =
+        request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
+    NodeSearch search = search_node(request, *objective, memory, catalogue.progress());
+    return NodeAnswer(request, *objective, std::move(search)).result();
+  };
+  PlaceResult result = found();
+  result.warnings.insert(result.warnings.begin(), request.warnings.begin(), request.warnings.end());
+  return result;
 }
 
 }  // namespace linkcast::placement

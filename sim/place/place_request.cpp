@@ -119,12 +119,17 @@ void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r) {
     r.fail("job", fmt::format("has sizes of {} ranks, and there are {}", job.sized_ranks, ranks));
 }
 
-std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectReader& r) {
-  if (!r.has("algorithm_file")) return nullptr;
-  std::shared_ptr<const Algorithm> own = read_algorithm(r.required<std::string>("algorithm_file"));
-  if (!job.is_trace() && !own->runs(job.op, ranks)) r.fail("algorithm_file", "is for " + own->only_call()->text());
+void PlaceRequest::read_own(ObjectReader& r) {
+  if (!r.has("algorithm_file")) return;
   if (job.is_trace() && r.has("with")) r.fail("algorithm_file", "would run the neighbours' collectives too");
-  return own;
+  own = read_algorithm(r.required<std::string>("algorithm_file"), [&](const OnlyCall& call) {
+    if (!job.is_trace()) return call.refusal(job.op, ranks);
+    return call.ranks <= ranks ? "" : fmt::format("is for {}, and the job has {} ranks", call.text(), ranks);
+  });
+  const OnlyCall call = own->only_call().value();
+  if (job.is_trace() || call.takes(job.size_B)) return;
+  warnings.push_back(call.left_to_library(job.size_B));
+  own = nullptr;
 }
 
 std::string JobSpec::text() const { return is_trace() ? trace : op + ":" + to_text(Bytes{size_B}); }
@@ -249,7 +254,7 @@ PlaceRequest read_whole_nodes(const catalogue::MachinePtr& machine, ObjectReader
   if (request.job.is_trace() && r.has("with")) r.fail("with", "a trace over nodes is placed without neighbours");
   request.ranks = r.required<int>("ranks");
   check_sizes(request.job, request.ranks, r);
-  request.own = read_own(request.job, request.ranks, r);
+  request.read_own(r);
   const int all = cluster.node().gpu_count();
   nodes.gpus_each = r.optional<int>("gpus_per_node").value_or(all);
   if (nodes.gpus_each < 1 || nodes.gpus_each > all) r.fail("gpus_per_node", fmt::format("must be 1 to {}", all));
@@ -277,7 +282,7 @@ PlaceRequest read_one_node(const catalogue::MachinePtr& machine, ObjectReader& r
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");
   check_sizes(request.job, request.ranks, r);
-  request.own = read_own(request.job, request.ranks, r);
+  request.read_own(r);
   NodeUse use = read_node_use(platform, r);
   request.busy = std::move(use.busy);
   request.neighbours = std::move(use.neighbours);

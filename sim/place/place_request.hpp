@@ -34,9 +34,6 @@ JobSpec read_job(ObjectReader& r);
 /// @throws InputError  sizes of parts were given for another number of ranks
 void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r);
 
-/// Key algorithm_file: a user's schedule for the job; null if there is none. @throws InputError  it is not for the job
-std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectReader& r);
-
 /// A job that runs already.
 struct Neighbour {
   JobSpec job;
@@ -67,7 +64,10 @@ struct PlaceRequest {
   std::vector<Neighbour> neighbours{};  ///< over nodes their calls follow each other without a pause
   PlaceObjective objective = PlaceObjective::kTime;
   int top = 0;
+  std::vector<std::string> warnings{};  ///< of the request itself, whatever is found
   [[nodiscard]] int nodes() const { return ranks / whole->gpus_each; }
+  /// Key algorithm_file, for `job` and `ranks`. @throws InputError  it is not for the job
+  void read_own(ObjectReader& r);
 };
 
 inline constexpr int kUsualTop = 10;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sim/query/shared_keys.hpp"
@@ -39,6 +40,16 @@ void read_also(ObjectReader& r, std::vector<ReplayPart>& parts) {
   }
 }
 
+/// Key algorithm_file: collectives that it is for run by it.
+void read_own(ReplayRequest& request, ObjectReader& r) {
+  if (!r.has("algorithm_file")) return;
+  const int members = request.gpus_per_node > 0 ? request.gpus_per_node : request.machine->platform().gpu_count();
+  const int gpus = std::max(request.nodes, 1) * members;
+  request.own = read_algorithm(r.required<std::string>("algorithm_file"), [&](const OnlyCall& call) {
+    return call.ranks <= gpus ? "" : fmt::format("is for {}, and the replay has {}", call.text(), gpus);
+  });
+}
+
 }  // namespace
 
 std::string piped_trace(const ReplayRequest& request) {
@@ -72,9 +83,9 @@ ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectRe
   request.host_scale = r.optional<double>("host_scale");
   if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");
   request.nvls = r.optional<bool>("nvls");
-  if (r.has("algorithm_file")) request.own = read_algorithm(r.required<std::string>("algorithm_file"));
   request.nodes = positive(r, "nodes");
   request.gpus_per_node = positive(r, "gpus_per_node");
+  read_own(request, r);
   if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
   request.transport = r.optional<std::string>("transport").value_or("");
   request.network = r.optional<std::string>("network").value_or("");

@@ -116,7 +116,9 @@ class File {
   ScratchFolder folder_;
 };
 
-std::unique_ptr<Algorithm> read(const std::string& text) { return read_algorithm(File(text).path()); }
+std::unique_ptr<Algorithm> read(const std::string& text) {
+  return read_algorithm(File(text).path(), [](const OnlyCall& /*call*/) { return ""; });
+}
 
 double time_s(const Cluster& machine, const Communicator& ring, const Algorithm* own, double size_B,
               const std::string& op = "all_reduce") {
@@ -188,9 +190,9 @@ TEST_CASE("schedules that do not end with the result are refused with file and l
   CHECK(refusal(changed(ring, "rrcs", "rcs")) ==
         "schedule.xml:1: no all_reduce: at the end chunk 1 of gpu 0 is not what it should be");
   CHECK(refusal(changed(ring, "srcoff=\"2\"", "srcoff=\"9\"")) ==
-        "schedule.xml:5: chunk 9 is beyond the end of buffer i");
+        "schedule.xml:5: chunk 9 is beyond the end of buffer i: i_chunks is 3");
   CHECK(refusal(changed(ring, "type=\"s\"", "type=\"nop\"")) ==
-        "schedule.xml:17: waits for ever: for a message or for the step that it depends on");
+        "schedule.xml:17: waits for ever for a message of gpu 0 on channel 0: it is never sent");
   CHECK(refusal(changed(ring, "type=\"r\"", "type=\"nop\"")) == "schedule.xml:25: what it sends is never received");
   CHECK(refusal(changed(ring, "cnt=\"1\"", "cnt=\"2\"")).find("schedule.xml:14: receives 1 chunks of a message of 2") ==
         0);
@@ -223,11 +225,11 @@ TEST_CASE("a user's schedule answers in the place of the library's choice", "[ph
   CHECK(answer["channels"] == Json::array({{4, 5, 6, 7}}));
   Json other = query;
   other["op"] = "all_gather";
-  CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find("is a schedule of all_reduce") !=
-        std::string::npos);
+  CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find(
+            "schedule.xml:1: is for all_reduce of 4 GPUs, not all_gather of 4") != std::string::npos);
   other = query;
   other["gpus"] = {0, 1};
-  CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find("is for 4 GPUs") != std::string::npos);
+  CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find("not all_reduce of 2") != std::string::npos);
   other = query;
   other["algorithm"] = "ring";
   CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find("instead of algorithm") !=
@@ -235,6 +237,38 @@ TEST_CASE("a user's schedule answers in the place of the library's choice", "[ph
 }
 
 namespace {
+
+/// Answers of predict, replay and place to one schedule on four GPUs.
+std::vector<Json> answers_to(const std::string& file, double size_B, const std::string& trace) {
+  const Json at{{"platform", "hgx-h100"}, {"algorithm_file", file}};
+  Json collective = at, replay = at, place = at;
+  collective.update({{"kind", "collective"}, {"op", "all_reduce"}, {"size_B", size_B}, {"gpus", {0, 1, 2, 3}}});
+  replay.update({{"kind", "replay"}, {"trace", trace}});
+  place.update({{"kind", "place"}, {"job", {{"op", "all_reduce"}, {"size_B", size_B}}}, {"ranks", 4}});
+  std::vector<Json> answers;
+  for (const Json& query : {collective, replay, place}) answers.push_back(query::answer(catalogue(), query));
+  return answers;
+}
+
+/// @returns  the ring with these attributes of <algo>
+std::string ring_with(int ranks, const std::string& attributes) {
+  return changed(ring_all_reduce(ranks), "<algo ", "<algo " + attributes + " ");
+}
+
+/// Both ranks send all chunks, in messages of so many, and then receive and add.
+std::string exchange_of_two(int messages, int chunks_each) {
+  std::vector<std::string> gpus;
+  for (int r = 0; r < 2; ++r) {
+    Tb tb(0, 1 - r, 1 - r);
+    for (const std::string type : {"s", "rrc"})
+      for (int k = 0; k < messages; ++k) tb.step(type, "i", k * chunks_each, "i", k * chunks_each);
+    gpus.push_back(tb.text());
+  }
+  std::string text = algo("allreduce", 2, messages * chunks_each, 0, gpus);
+  for (std::size_t at = 0; (at = text.find("cnt=\"1\"", at)) != std::string::npos; ++at)
+    text.replace(at, 7, "cnt=\"" + std::to_string(chunks_each) + "\"");
+  return text;
+}
 
 /// One all_reduce and one all_gather of all ranks.
 std::string trace_of(int ranks, const ScratchFolder& folder) {
@@ -259,6 +293,115 @@ const Json& operation(const Json& replayed, const std::string& op) {
 }
 
 }  // namespace
+
+TEST_CASE("a schedule for other ranks is refused before it is checked, an empty name of a file everywhere",
+          "[physics][user_schedule]") {
+  const ScratchFolder folder;
+  const std::string trace = trace_of(4, folder);
+  const File large(ring_all_reduce(128));  // too large to check
+  for (const Json& answer : answers_to(large.path(), 64e6, trace)) {
+    INFO(answer);
+    CHECK(answer["error"].get<std::string>().find("schedule.xml:1: is for all_reduce of 128 GPUs, ") !=
+          std::string::npos);
+  }
+  for (const Json& answer : answers_to("", 64e6, trace))
+    CHECK(answer["error"].get<std::string>().find("algorithm_file: names no file") != std::string::npos);
+}
+
+TEST_CASE("a schedule runs the sizes from minBytes on, below maxBytes, the library all others",
+          "[physics][user_schedule]") {
+  const ScratchFolder folder;
+  const std::string trace = trace_of(4, folder);  // of 64e6 bytes
+  const File any(ring_all_reduce(4));
+  const auto mine = [&](const File& file) { return answers_to(file.path(), 64e6, trace); };
+  const auto time_s = [](const Json& answer) {
+    return answer.contains("time_s") ? answer["time_s"].get<double>() : answer["makespan_s"].get<double>();
+  };
+  for (const auto& [attributes, runs] : std::vector<std::pair<std::string, bool>>{
+           {"minBytes=\"64000000\" maxBytes=\"64000001\"", true}, {"maxBytes=\"64000000\"", false}}) {
+    const std::vector<Json> all = mine(any), some = mine(File(ring_with(4, attributes)));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      INFO(attributes << " " << i << " " << some[i]["warnings"]);
+      CHECK((time_s(some[i]) == time_s(all[i])) == runs);
+      CHECK((some[i]["warnings"].dump().find("from 64 MB on runs as the library chooses: algorithm_file is for "
+                                             "all_reduce of 4 GPUs below 64 MB") != std::string::npos) == !runs);
+    }
+  }
+  CHECK(refusal(ring_with(4, "minBytes=\"8\" maxBytes=\"8\"")).find("schedule.xml:1: maxBytes must be above") == 0);
+  CHECK(refusal(ring_with(4, "minBytes=\"x\"")).find("schedule.xml:1: minBytes=") == 0);
+}
+
+TEST_CASE("a schedule whose steps cannot all end is refused with the line of one that waits for ever",
+          "[physics][user_schedule]") {
+  // Connections hold 8 messages: both ranks wait for the other to receive the first.
+  REQUIRE(refusal(exchange_of_two(8, 1)).empty());
+  CHECK(refusal(exchange_of_two(9, 1)) ==
+        "schedule.xml:12: waits for ever for gpu 1 to receive: 8 messages are on channel 0, line 34 for gpu 0 to "
+        "receive: 8 messages are on channel 0: a circle");
+  // Two thread blocks that wait for each other's step.
+  const std::string circle =
+      algo("allreduce", 2, 1, 0,
+           {Tb(0, 1, -1).step("s", "i", 0, "i", 0, 1, 0).text() + Tb(1, -1, 1).step("rrc", "i", 0, "i", 0, 0, 0).text(),
+            Tb(0, 0, -1).step("s", "i", 0, "i", 0).text() + Tb(1, -1, 0).step("rrc", "i", 0, "i", 0).text()});
+  CHECK(refusal(circle) == "schedule.xml:4: waits for ever for step 0 of tb 1, line 7 for step 0 of tb 0: a circle");
+  CHECK(refusal(changed(circle, "depid=\"1\" deps=\"0\"", "depid=\"1\" deps=\"4\"")) ==
+        "schedule.xml:4: depends on step 4 of tb 1, which has 1 steps");
+  CHECK(refusal(changed(circle, "depid=\"0\" deps=\"0\" hasdep=\"1\"", "depid=\"-1\" deps=\"-1\" hasdep=\"0\""))
+            .find("schedule.xml:4: depends on step 0 of tb 1, which has hasdep=\"0\"") == 0);
+  // A connection of two thread blocks: which of them sends first is nobody's choice.
+  CHECK(refusal(changed(circle, "<tb id=\"1\" send=\"-1\"", "<tb id=\"1\" send=\"1\""))
+            .find("schedule.xml:6: sends to gpu 1 on channel 0, as tb 0 does") == 0);
+}
+
+TEST_CASE("a schedule that hangs once its chunks fill a slot each says so", "[physics][user_schedule]") {
+  const File file(exchange_of_two(1, 9));
+  const auto warned = [](const std::string& path) {
+    const Json answer = ask({{"kind", "collective"},
+                             {"platform", "hgx-h100"},
+                             {"op", "all_reduce"},
+                             {"size_B", 64e6},
+                             {"gpus", {0, 1}},
+                             {"algorithm_file", path}});
+    return answer["warnings"].dump().find("schedule.xml:4 waits for ever where a chunk fills a slot") !=
+           std::string::npos;
+  };
+  CHECK(warned(file.path()));
+  CHECK_FALSE(warned(File(exchange_of_two(1, 8)).path()));
+}
+
+TEST_CASE("steps are checked against i_chunks and o_chunks, proto and a second algo with their lines",
+          "[physics][user_schedule]") {
+  const std::string ring = ring_all_reduce(3);
+  CHECK(refusal(changed(ring, "i_chunks=\"3\"", "i_chunks=\"2\"")) ==
+        "schedule.xml:5: chunk 2 is beyond the end of buffer i: i_chunks is 2");
+  CHECK(refusal(changed(ring, "i_chunks=\"3\" ", "")) == "schedule.xml:2: the attribute i_chunks is missing");
+  CHECK(refusal(changed(pairs_alltoall(3), "o_chunks=\"3\"", "o_chunks=\"1\"")).find("o_chunks is 1") !=
+        std::string::npos);
+  CHECK(refusal(changed(ring, "proto=\"Simple\"", "proto=\"LL256\"")) ==
+        "schedule.xml:1: proto=\"LL256\": must be Simple, LL or LL128");
+  CHECK(refusal(ring + ring).find(": a second algo: a file holds one schedule") != std::string::npos);
+  const File ll(changed(ring_all_reduce(4), "proto=\"Simple\"", "proto=\"LL\""));
+  const Json old = query::answer(catalogue(), {{"kind", "collective"},
+                                               {"platform", "p100-dgx1"},
+                                               {"library", "nccl-1"},
+                                               {"op", "all_reduce"},
+                                               {"size_B", 64e6},
+                                               {"gpus", {0, 1, 2, 3}},
+                                               {"algorithm_file", ll.path()}});
+  CHECK(old["error"].get<std::string>().find("schedule.xml:1: protocol 'LL': nccl-1 has Simple alone") !=
+        std::string::npos);
+}
+
+TEST_CASE("a schedule with the name of a library's algorithm is not taken for it", "[physics][user_schedule]") {
+  const File file(changed(ring_all_reduce(4), "name=\"mine\"", "name=\"ring\""));
+  const Json answer = ask({{"kind", "collective"},
+                           {"platform", "hgx-h100"},
+                           {"op", "all_reduce"},
+                           {"size_B", 64e6},
+                           {"gpus", {0, 1, 2, 3}},
+                           {"algorithm_file", file.path()}});
+  CHECK(answer["algorithm"] == "ring of schedule.xml");
+}
 
 TEST_CASE("a replay runs a user's schedule as predict does, the rest as the library chooses",
           "[physics][user_schedule]") {
@@ -324,7 +467,8 @@ TEST_CASE("place finds the rank order in which a user's ring is fastest", "[phys
                                                    {"ranks", 2},
                                                    {"job", "all_reduce:64MiB"},
                                                    {"algorithm_file", file.path()}});
-  CHECK(refused["error"].get<std::string>().find("is for all_reduce of 4 GPUs") != std::string::npos);
+  CHECK(refused["error"].get<std::string>().find("is for all_reduce of 4 GPUs, not all_reduce of 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("place over nodes takes what predict takes of a user's schedule", "[physics][user_schedule]") {

@@ -142,6 +142,42 @@ class Planes(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (2, "error: edit 'remove gpu0-board0:7': gpu0 has 6 links to board0 only\n"))
 
 
+def broadcast_chain(ranks: int) -> str:
+    """A schedule in MSCCL's XML: each rank passes the root's chunk on to the next."""
+    gpus = []
+    for rank in range(ranks):
+        kind = "s" if rank == 0 else "r" if rank == ranks - 1 else "rcs"
+        gpus.append(f'<gpu id="{rank}" i_chunks="1" o_chunks="0" s_chunks="0"><tb id="0" send="{-1 if kind == "r" else rank + 1}" recv="{rank - 1}" '
+                    f'chan="0"><step s="0" type="{kind}" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1"/></tb></gpu>')
+    return f'<algo name="chain" nchunksperloop="1" nchannels="1" ngpus="{ranks}" coll="broadcast" inplace="1">\n' + "\n".join(gpus) + "</algo>\n"
+
+
+class Schedules(InFolder):
+    """--algorithm-file: refused before it is drawn or forecast, with what does not fit."""
+
+    def show(self, ranks: int, *words: str) -> str:
+        (self.folder / "chain.xml").write_text(broadcast_chain(ranks))
+        done = run("show", *words, "--svg", "--algorithm-file", str(self.folder / "chain.xml"))
+        self.assertEqual(done.returncode, 2 if done.stderr else 0)
+        return done.stderr
+
+    def test_gpus_that_are_not_there(self):
+        self.assertEqual(self.show(4, "v100-dgx1"), "")
+        self.assertEqual(self.show(4, "v100-dgx1", "--gpus", "0-3"), "")
+        self.assertEqual(self.show(2, "v100-dgx1", "--gpus", "0,0"), "error: --gpus: 0 is given twice\n")
+        for ranks, words, why in ((2, ("v100-dgx1", "--gpus", "0-3"), "is for broadcast of 2 GPUs, and 4 GPUs are named"),
+                                  (3, ("v100-dgx1", "--gpus", "0-1"), "is for broadcast of 3 GPUs: not as many on each node of 2 GPUs"),
+                                  (16, ("gx8",), "is for broadcast of 16 GPUs: 2 nodes of 8 GPUs, and gx8 has no network between nodes"),
+                                  (8, ("leonardo", "--gpus", "0"), "")):
+            self.assertEqual(self.show(ranks, *words), f"error: {self.folder}/chain.xml:1: {why}\n" if why else "")
+
+    def test_a_name_of_no_file(self):
+        for words in (("show", "v100-dgx1", "--svg"), (*COLLECTIVE, "--size", "1M"),
+                      ("place", "--platform", "v100-dgx1", "--job", "all_reduce:1MiB", "--ranks", "4")):
+            done = run(*words, "--algorithm-file", "")
+            self.assertEqual((done.returncode, done.stderr), (2, "error: --algorithm-file: names no file\n"), words)
+
+
 class NearlyRight(InFolder):
     def test_did_you_mean(self):
         for words, meant in (((*COPY, "--szie", "1M"), "--size"), (("shwo", "gx8"), "show"), (("predict", "colective"), "collective"),

@@ -202,11 +202,14 @@ collective::PlacedCollective MachineNetwork::call_of(const NetworkOp& op) {
   collective::PlacedCollective call{library_, op.op, op.size_B, 1, op.nvls};
   const int ranks = static_cast<int>(op.gpus.size());
   if (own_ == nullptr) return call;
-  if (own_->runs(op.op, ranks))
-    call.own = own_.get();
+  const OnlyCall own = own_->only_call().value();
+  if (!own.refusal(op.op, ranks).empty())
+    said().insert(
+        fmt::format("{} of {} GPUs runs as the library chooses: algorithm_file is for {}", op.op, ranks, own.text()));
+  else if (!own.takes(op.size_B))
+    said().insert(own.left_to_library(op.size_B));
   else
-    said().insert(fmt::format("{} of {} GPUs runs as the library chooses: algorithm_file is for {}", op.op, ranks,
-                              own_->only_call()->text()));
+    call.own = own_.get();
   return call;
 }
 
