@@ -165,7 +165,7 @@ class Place(Answer):
     bottleneck: list[str]  #: ids of the links that limit it; empty where no link does, as for a start-up
     placements: list[dict[str, Any]]  #: best first
     classes: list[dict[str, Any]] | None  #: sets of GPUs that are alike
-    worst: dict[str, Any] | None  #: the slowest set
+    worst: dict[str, Any] | None  #: the slowest set, its ranks as in first_free
     first_free: dict[str, Any]  #: what one gets without choosing
     mean_regret: float | None  #: of a set by chance
     bound_s: float | None  #: of several nodes: no placement is faster

@@ -1,14 +1,19 @@
 #include "sim/place/node_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/functional/hash.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
 
 namespace linkcast::placement {
@@ -36,10 +41,78 @@ std::vector<GpuSet> all_sets(const GpuSet& free, std::size_t size) {
   return sets;
 }
 
-constexpr int kMostSets = 200000;       // ours: all sets of 20 GPUs, threes of 72
-constexpr int kMostOrders = 5040;       // ours: every order of seven ranks
-constexpr double kMostTuples = 100000;  // source: ours, of these the orbits are found in less than 0.1 s
-constexpr int kMostSwaps = 400;         // ours: forecasts of one set whose orders are too many
+constexpr int kMostSets = 200000;         // ours: all sets of 20 GPUs, threes of 72
+constexpr std::size_t kMostKinds = 300;   // ours: of sets, forecasts of a few milliseconds each
+constexpr std::size_t kMostImages = 24;   // ours: that are followed at once for a least one
+constexpr std::size_t kMostMembers = 64;  // ours: sets of a class that are named where not all are known
+constexpr int kMostOrders = 5040;         // ours: every order of seven ranks
+constexpr double kMostTuples = 100000;    // source: ours, of these the orbits are found in less than 0.1 s
+constexpr int kMostSwaps = 400;           // ours: forecasts of one set whose orders are too many
+
+/// Which GPUs the symmetries that leave lower ones where they are bring to a GPU, and how.
+/// @source  S. Linton, Finding the smallest image of a set, ISSAC 2004; here only symmetries that fix the GPUs that are
+///          not in the image are followed, and a bounded number of images: an image that is not the smallest one tells
+///          apart sets that are alike, and never makes others so
+class Stabilizers {
+ public:
+  /// @param symmetries  a strong generating set for the GPUs in their order, as gpu_symmetries() gives it
+  Stabilizers(const std::vector<GpuPermutation>& symmetries, const GpuSet& free) {
+    for (const int base : free) {
+      std::map<int, GpuPermutation>& to_base = levels_[base];
+      std::vector<const GpuPermutation*> fixing;
+      for (const GpuPermutation& one : symmetries)
+        if (std::all_of(free.begin(), std::lower_bound(free.begin(), free.end(), base),
+                        [&](int gpu) { return one[at(gpu)] == gpu; }))
+          fixing.push_back(&one);
+      to_base[base] = first_numbers(free.back() + 1);
+      std::vector<int> orbit = {base};
+      for (std::size_t i = 0; i < orbit.size(); ++i)
+        for (const GpuPermutation* one : fixing) {
+          const int next = (*one)[at(orbit[i])];
+          if (to_base.count(next) > 0) continue;
+          GpuPermutation back = to_base.at(orbit[i]);  // after the inverse of `one`
+          for (const int gpu : free) back[at((*one)[at(gpu)])] = to_base.at(orbit[i])[at(gpu)];
+          to_base.emplace(next, std::move(back));
+          orbit.push_back(next);
+        }
+    }
+  }
+
+  /// Smallest image that is found, the same for images of each other as a rule.
+  [[nodiscard]] GpuSet least_image(const GpuSet& set) const {
+    std::set<GpuSet> open = {set};
+    for (const auto& [base, to_base] : levels_) {
+      std::set<GpuSet> next;
+      for (const GpuSet& one : open)
+        for (const int gpu : one)
+          if (const auto brings = to_base.find(gpu); brings != to_base.end()) next.insert(image(one, brings->second));
+      if (next.empty()) continue;
+      while (next.size() > kMostImages) next.erase(std::prev(next.end()));
+      open = std::move(next);
+    }
+    return *open.begin();
+  }
+
+ private:
+  std::map<int, std::map<int, GpuPermutation>> levels_{};  ///< by base: by GPU, a symmetry that brings it there
+};
+
+GpuSet without(const GpuSet& all, const GpuSet& some) {
+  GpuSet rest;
+  std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
+  return rest;
+}
+
+/// Some more sets of an orbit than its first, in lexicographic order after it.
+void add_images(SetOrbit& orbit, const std::vector<GpuPermutation>& symmetries) {
+  std::set<GpuSet> seen = {orbit.sets.front()};
+  for (std::size_t i = 0; i < orbit.sets.size(); ++i)
+    for (const GpuPermutation& symmetry : symmetries) {
+      GpuSet next = image(orbit.sets[i], symmetry);
+      if (orbit.sets.size() < kMostMembers && seen.insert(next).second) orbit.sets.push_back(std::move(next));
+    }
+  std::sort(orbit.sets.begin() + 1, orbit.sets.end());
+}
 
 /// Busy GPUs may change places with busy ones, those of neighbours with nobody.
 std::vector<int> colours_of(const Platform& platform, const PlaceRequest& request) {
@@ -135,19 +208,19 @@ class Orders {
 
 /// All orders of all sets of the class.
 double orders_of(const PlacementClass& which) {
-  double orders = static_cast<double>(which.sets.size());
+  auto orders = static_cast<double>(which.count);
   for (std::size_t i = 2; i <= which.gpus.size(); ++i) orders *= static_cast<double>(i);
   return orders;
 }
 
 /// Of a class, those of one set that are gone through, all or by swaps.
 bool takes_all_orders(const PlacementClass& which) {
-  return orders_of(which) <= kMostTuples && orders_of(which) / static_cast<double>(which.sets.size()) <= kMostOrders;
+  return orders_of(which) <= kMostTuples && orders_of(which) / static_cast<double>(which.count) <= kMostOrders;
 }
 std::int64_t orders_to_try(const PlacementClass& which) {
   if (!which.ordered) return 0;
   if (!takes_all_orders(which)) return kMostSwaps;
-  return static_cast<std::int64_t>(orders_of(which) / static_cast<double>(which.sets.size()));
+  return static_cast<std::int64_t>(orders_of(which) / static_cast<double>(which.count));
 }
 
 /// From the best class on, so that a bound spares the bad ones.
@@ -184,13 +257,14 @@ void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& o
 
 }  // namespace
 
-int number_of_sets(int gpus, int size) {
-  long long number = 1;
+std::int64_t number_of_sets(int gpus, int size) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  std::int64_t number = 1;
   for (int i = 1; i <= std::min(size, gpus - size); ++i) {
     number = number * (gpus - i + 1) / i;
-    if (number > std::numeric_limits<int>::max()) return std::numeric_limits<int>::max();
+    if (number > kMost) return kMost;
   }
-  return static_cast<int>(number);
+  return number;
 }
 
 std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
@@ -218,11 +292,66 @@ std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
   return classes;
 }
 
+std::vector<SetOrbit> set_orbits(const GpuSet& free, int size, const std::vector<GpuPermutation>& symmetries,
+                                 std::size_t most) {
+  const int count = static_cast<int>(free.size());
+  const bool outside = 2 * size > count;  // those left out are fewer
+  const Stabilizers stabilizers(symmetries, free);
+  std::map<GpuSet, double> counts = {{{}, 1}};  // by least image
+  for (int n = 1; n <= (outside ? count - size : size); ++n) {
+    std::map<GpuSet, double> larger;
+    for (const auto& [set, sets] : counts)
+      for (const int gpu : free) {
+        work::look();
+        GpuSet more = set;
+        const auto place = std::lower_bound(more.begin(), more.end(), gpu);
+        if (place != more.end() && *place == gpu) continue;
+        more.insert(place, gpu);
+        larger[stabilizers.least_image(more)] += sets / n;  // each set comes from each of its GPUs
+        if (larger.size() > most)
+          throw InputError(
+              fmt::format("ranks: {} of {} free GPUs are more than {} kinds of sets, symmetries considered: "
+                          "name GPUs of other racks, boards or sockets as busy, or take fewer ranks",
+                          size, count, most));
+      }
+    counts = std::move(larger);
+  }
+  std::vector<SetOrbit> orbits;
+  for (const auto& [set, sets] : counts)
+    orbits.push_back({{outside ? without(free, set) : set}, static_cast<std::int64_t>(std::llround(sets))});
+  const GpuSet first(free.begin(), free.begin() + size);
+  const auto of_first =
+      std::find_if(orbits.begin(), orbits.end(),
+                   [&, least = stabilizers.least_image(outside ? without(free, first) : first)](const SetOrbit& orbit) {
+                     return (outside ? without(free, orbit.sets.front()) : orbit.sets.front()) == least;
+                   });
+  if (of_first == orbits.end()) throw InvariantError("placement: the first GPUs are of no class");
+  of_first->sets.front() = first;
+  std::rotate(orbits.begin(), of_first, of_first + 1);
+  for (SetOrbit& orbit : orbits) add_images(orbit, symmetries);
+  return orbits;
+}
+
 double NodeSearch::best_alone_s() const {
   double best_s = std::numeric_limits<double>::infinity();
   for (const PlacementClass& which : classes) best_s = std::min(best_s, which.score.alone_s);
   return best_s;
 }
+
+namespace {
+
+/// Sets by class: all of them where they are not too many to go through.
+std::vector<SetOrbit> all_classes(const GpuSet& free, int size, const NodeSearch& search) {
+  if (search.sets > kMostSets) return set_orbits(free, size, search.symmetries, kMostKinds);
+  std::vector<SetOrbit> classes;
+  for (std::vector<GpuSet>& sets : set_classes(free, size, search.symmetries)) {
+    const std::int64_t count = std::ssize(sets);
+    classes.push_back({std::move(sets), count});
+  }
+  return classes;
+}
+
+}  // namespace
 
 NodeSearch search_node(const PlaceRequest& request, Objective& objective, PlacementMemory& memory,
                        log::Progress& progress) {
@@ -232,17 +361,14 @@ NodeSearch search_node(const PlaceRequest& request, Objective& objective, Placem
     if (!std::binary_search(request.busy.begin(), request.busy.end(), gpu)) free.push_back(gpu);
   NodeSearch search;
   search.sets = number_of_sets(static_cast<int>(free.size()), request.ranks);
-  if (search.sets > kMostSets)
-    throw InputError("ranks: " + std::to_string(request.ranks) + " of " + std::to_string(free.size()) +
-                     " free GPUs of one node are too many sets to go through");
   search.symmetries = memory.symmetries(request.machine, colours_of(platform, request));
-  auto classes = set_classes(free, request.ranks, search.symmetries);
+  std::vector<SetOrbit> classes = all_classes(free, request.ranks, search);
   std::optional<log::Work> work(std::in_place, progress, "place", "forecasts", std::ssize(classes));
   work::Rounds rounds("place", "forecasts", std::ssize(classes));
-  for (auto& sets : classes) {
-    PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(sets), {}, {}, false});
+  for (SetOrbit& one : classes) {
+    PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(one.sets), one.count});
     which.gpus = which.sets.front();
-    which.score = objective.score(which.gpus);
+    which.score = which.in_order = objective.score(which.gpus);
     which.ordered = objective.order_matters(which.gpus);
     work->advance(++search.evaluated);
     rounds.done(search.evaluated);

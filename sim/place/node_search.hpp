@@ -1,5 +1,6 @@
 #pragma once
 // Every way to place a job on one node, by classes that a symmetry of the machine makes equal, and which is best.
+#include <cstdint>
 #include <vector>
 
 #include "sim/base/progress.hpp"
@@ -12,8 +13,8 @@ namespace linkcast::placement {
 /// GPU numbers, ascending.
 using GpuSet = std::vector<int>;
 
-/// Number of sets of `size` out of `gpus`; the largest int where that is more.
-int number_of_sets(int gpus, int size);
+/// Number of sets of `size` out of `gpus`; 2^53 where that is more.
+std::int64_t number_of_sets(int gpus, int size);
 
 /// All sets of `size` out of `free`, by class: two sets are of one class if a product of the symmetries makes one out
 /// of the other. Classes in the order of their first member, members in lexicographic order.
@@ -22,18 +23,32 @@ int number_of_sets(int gpus, int size);
 std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
                                              const std::vector<GpuPermutation>& symmetries);
 
+/// Sets of GPUs that symmetries turn into each other.
+struct SetOrbit {
+  std::vector<GpuSet> sets{};  ///< the first for all; of too many some
+  std::int64_t count = 0;      ///< sets in all
+};
+
+/// Those of set_classes() without going through all sets: sets of one GPU more come from one set of each class. A class
+/// may be in several pieces, whose counts add up. The first piece has the lowest numbers.
+/// @throws InputError  more than `most` pieces of some size: says what to do
+std::vector<SetOrbit> set_orbits(const GpuSet& free, int size, const std::vector<GpuPermutation>& symmetries,
+                                 std::size_t most);
+
 /// Sets of GPUs that are as good as each other.
 struct PlacementClass {
-  std::vector<GpuSet> sets;  ///< in lexicographic order
-  std::vector<int> gpus;     ///< of each rank: the best order of the first set, or the first where none can be the best
-  Score score;               ///< of these
+  std::vector<GpuSet> sets;  ///< in lexicographic order; of more than can be gone through some, the first for all
+  std::int64_t count = 0;    ///< sets in all
+  std::vector<int> gpus{};   ///< of each rank: the best order of the first set, or the first where none can be the best
+  Score score{};             ///< of these
+  Score in_order{};          ///< of the first set in the order of its numbers
   bool ordered = false;      ///< another order may take another time
 };
 
 struct NodeSearch {
   std::vector<PlacementClass> classes;     ///< in the order of their first set
   std::vector<GpuPermutation> symmetries;  ///< of the machine with its busy GPUs
-  int sets = 0;
+  std::int64_t sets = 0;
   long evaluated = 0;
   bool exact = true;  ///< false: of some set not every rank order was tried
 

@@ -117,10 +117,10 @@ class NodeAnswer {
     PlaceResult::Sets& sets = *(out.one_node = PlaceResult::Sets{});
     for (const Ranked& one : ranked_) {
       sets.classes.push_back(short_row(one.which->gpus, one.which->score));
-      sets.classes.back().sets = one.which->sets.size();
+      sets.classes.back().sets = one.which->count;
     }
-    sets.worst = short_row(ranked_.back().which->gpus, ranked_.back().which->score);
-    out.first_free = first_free();
+    out.first_free = in_order(search_.classes.front());
+    sets.worst = worst();
     sets.mean_regret = mean_regret();
     if (!search_.exact)
       out.warnings.push_back("too many rank orders to try all: two ranks at a time were swapped while it helped");
@@ -185,18 +185,29 @@ class NodeAnswer {
     return rows;
   }
 
-  /// Choice of a scheduler that knows nothing: the lowest numbers in their order.
-  Placement first_free() {
-    const GpuSet first = search_.classes.front().sets.front();
-    return short_row(first,
-                     search_.classes.front().gpus == first ? search_.classes.front().score : objective_.score(first));
+  /// A class's first set in the order of its numbers: of the first class the choice of a scheduler that knows nothing.
+  [[nodiscard]] Placement in_order(const PlacementClass& which) const {
+    return short_row(which.sets.front(), which.in_order);
+  }
+  /// Not better than the first free GPUs, which are one of those that are compared.
+  [[nodiscard]] Placement worst() const {
+    const PlacementClass* worst = ranked_.back().which;
+    const auto cost = [&](const PlacementClass& which) {
+      return cost_of(which.in_order, request_.objective, best_alone_s_);
+    };
+    for (const PlacementClass& which : search_.classes)
+      if (cost(which) > cost(*worst) + kSame * std::max(cost(*worst), kSame)) worst = &which;
+    return in_order(*worst);
   }
 
   [[nodiscard]] double mean_regret() const {
-    double sum = 0;
-    for (const PlacementClass& which : search_.classes)
-      sum += static_cast<double>(which.sets.size()) * regret(which.score);
-    return sum / search_.sets;
+    double sum = 0, sets = 0;
+    for (const PlacementClass& which : search_.classes) {
+      const auto count = static_cast<double>(which.count);
+      sum += count * regret(which.score);
+      sets += count;
+    }
+    return sum / sets;
   }
 
   /// Against the first free GPUs where these are worse, else against the worst.

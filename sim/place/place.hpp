@@ -31,7 +31,7 @@ struct Placement {
   std::string rule{};         ///< over nodes: how they were found
   std::string why{};          ///< in words
   std::size_t alike = 0;      ///< on one node: number of its class
-  std::size_t sets = 0;       ///< of a class: so many sets are alike
+  std::int64_t sets = 0;      ///< of a class: so many sets are alike
   std::vector<int> groups{};  ///< over nodes: groups of each level that they are in, nearest first
   bool operator==(const Placement&) const = default;
 };
@@ -57,9 +57,9 @@ struct PlaceResult {
   /// Only on one node.
   struct Sets {
     std::vector<Placement> classes{};  ///< sets of GPUs that are as good as each other, best first
-    Placement worst{};
-    double mean_regret = 0;  ///< of a set by chance
-    int sets = 0;
+    Placement worst{};       ///< of those that stand for their class, as first_free in the order of their numbers
+    double mean_regret = 0;  ///< of a set by chance, in its best order
+    std::int64_t sets = 0;
     bool operator==(const Sets&) const = default;
   };
   std::optional<Sets> one_node{};

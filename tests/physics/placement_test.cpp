@@ -1,7 +1,9 @@
 // Placement on one node against all that could have been answered instead.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
+#include "sim/base/index.hpp"
 #include "sim/place/node_search.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
@@ -124,6 +126,23 @@ TEST_CASE("the best set is the best of all sets, the worst the worst") {
       CHECK(placed["first_free"]["regret"].get<double>() ==
             Approx(all_reduce_s(id, first) / best_s - 1).margin(kExact));
     }
+}
+
+TEST_CASE("72 GPUs are placed by the symmetries of their racks") {
+  for (const int ranks : {4, 64}) {
+    Json query = place_query("gb200-nvl72", ranks);
+    query["top"] = 2;
+    const Json placed = ask(query);
+    INFO(placed);
+    CHECK(placed["gpus"] == Json(first_numbers(ranks)));
+    CHECK(placed["time_s"].get<double>() == Approx(all_reduce_s("gb200-nvl72", first_numbers(ranks))).epsilon(kExact));
+    CHECK(placed["search"]["exact"] == true);
+    CHECK(placed["search"]["sets"] == placement::number_of_sets(72, ranks));
+    std::int64_t sets = 0;
+    for (const Json& one : placed["classes"]) sets += one["sets"].get<std::int64_t>();
+    CHECK(sets == placement::number_of_sets(72, ranks));
+    CHECK(placed["placements"].size() == 2);
+  }
 }
 
 TEST_CASE("no order of a set through the host takes less than its bound") {

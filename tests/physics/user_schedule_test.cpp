@@ -471,6 +471,24 @@ TEST_CASE("place finds the rank order in which a user's ring is fastest", "[phys
         std::string::npos);
 }
 
+TEST_CASE("place: the best set is not worse than the first free, that not worse than the worst",
+          "[physics][user_schedule]") {
+  for (const int ranks : {3, 4}) {
+    const File file(ring_all_reduce(ranks));
+    for (const std::vector<int>& busy : {std::vector<int>{}, {0}, {1, 2}, {0, 3, 5}}) {
+      const Json found = ask({{"kind", "place"},
+                              {"platform", "v100-dgx1"},
+                              {"job", "all_reduce:64MiB"},
+                              {"ranks", ranks},
+                              {"busy", busy},
+                              {"algorithm_file", file.path()}});
+      INFO(found);
+      CHECK(found["time_s"].get<double>() <= found["first_free"]["time_s"].get<double>());
+      CHECK(found["first_free"]["time_s"].get<double>() <= found["worst"]["time_s"].get<double>());
+    }
+  }
+}
+
 TEST_CASE("place over nodes takes what predict takes of a user's schedule", "[physics][user_schedule]") {
   const File file(ring_all_reduce(8));
   const Json found = ask({{"kind", "place"},

@@ -1,4 +1,7 @@
 // What a placement refuses, and how sets are counted.
+#include <map>
+
+#include "sim/base/index.hpp"
 #include "sim/place/node_search.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
@@ -25,7 +28,8 @@ TEST_CASE("sets are counted") {
   CHECK(placement::number_of_sets(8, 4) == 70);
   CHECK(placement::number_of_sets(16, 8) == 12870);
   CHECK(placement::number_of_sets(5, 5) == 1);
-  CHECK(placement::number_of_sets(64, 32) == 2147483647);
+  CHECK(placement::number_of_sets(72, 4) == 1028790);
+  CHECK(placement::number_of_sets(64, 32) == std::int64_t{1} << 53);
 }
 
 TEST_CASE("classes of a square under its rotations") {
@@ -50,6 +54,45 @@ TEST_CASE("classes of more GPUs than a word has bits") {
     CHECK(classes[distance - 1].size() == (distance == classes.size() ? kGpus / 2 : kGpus));
     CHECK(classes[distance - 1].front() == placement::GpuSet{0, static_cast<int>(distance)});
   }
+}
+
+TEST_CASE("orbits of sets without going through all are those of all") {
+  for (const char* id : {"p100-dgx1", "v100-dgx1", "dgx2", "summit", "mi300x", "v100-dgx1-fig19a"}) {
+    const Platform& platform = catalogue().machine(id)->platform();
+    // GPUs that change places within boards, and boards with boards: every class is one piece.
+    const bool in_boards = platform.topology().name == "dgx2" || platform.topology().name == "summit";
+    std::vector<int> colours(at(platform.gpu_count()), 0);
+    for (const int busy : {-1, 2}) {
+      placement::GpuSet free = first_numbers(platform.gpu_count());
+      if (busy >= 0) free.erase(free.begin() + busy);
+      if (busy >= 0) colours[at(busy)] = 1;
+      const auto symmetries = gpu_symmetries(platform, colours);
+      for (int size = 1; size <= std::min<int>(6, static_cast<int>(free.size())); ++size) {
+        INFO(id << ", " << size << " GPUs, busy " << busy);
+        const auto classes = placement::set_classes(free, size, symmetries);
+        std::map<placement::GpuSet, std::size_t> class_of;
+        for (std::size_t i = 0; i < classes.size(); ++i)
+          for (const placement::GpuSet& set : classes[i]) class_of[set] = i;
+        std::vector<std::int64_t> counts(classes.size(), 0);
+        const auto orbits = placement::set_orbits(free, size, symmetries, 1000);
+        CHECK(orbits.size() >= classes.size());
+        if (in_boards) CHECK(orbits.size() == classes.size());
+        CHECK(orbits.front().sets.front() == classes.front().front());
+        for (const placement::SetOrbit& orbit : orbits) {
+          const std::size_t of = class_of.at(orbit.sets.front());
+          counts[of] += orbit.count;
+          for (const placement::GpuSet& set : orbit.sets) CHECK(class_of.at(set) == of);
+        }
+        for (std::size_t i = 0; i < classes.size(); ++i) CHECK(counts[i] == std::ssize(classes[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("machines whose GPUs are all different say what to do about too many sets") {
+  CHECK_THROWS_WITH(placement::set_orbits(first_numbers(40), 5, {}, 300),
+                    Catch::Matchers::Contains("more than 300 kinds of sets") &&
+                        Catch::Matchers::Contains("as busy, or take fewer ranks"));
 }
 
 TEST_CASE("placement: what is refused") {
