@@ -84,6 +84,8 @@ void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weig
   way_.clear();
   if (cluster_->routing() != FabricRouting::kAdaptive) {
     add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
+    if (cluster_->routing() == FabricRouting::kEcmp)
+      hashed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
     if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
     within_ = keeps_;
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
@@ -142,9 +144,32 @@ double ClusterProblem::wire_bound_s() {
   for (const Activity& activity : problem_.activities)
     for (const Use& use : activity.uses) wire_B[at(use.constraint)] += use.weight * activity.work_B;
   for (const auto& [constraint, bytes] : idle_B_) wire_B[at(constraint)] -= bytes;
+  double bound_s = 0, hashed_s = 0;
+  for (std::size_t i = 0; i < wire_B.size(); ++i) {
+    if (wire_B[i] <= 0) continue;
+    double& bound = is_hashed(*cluster_, keys_[i]) ? hashed_s : bound_s;
+    bound = std::max(bound, wire_B[i] / nominal_Bps(*cluster_, keys_[i]));
+  }
+  if (hashed_s > bound_s) hashed_s = std::min(hashed_s, spread_bound_s());
+  return std::max(bound_s, hashed_s);
+}
+
+/// Bound by links between switches, if what is hashed shared all its shortest routes evenly.
+double ClusterProblem::spread_bound_s() const {
+  std::map<std::pair<int, int>, double> bytes_of;  // by ends
+  for (const Crossing& one : hashed_)
+    bytes_of[{one.from, one.to}] += one.weight * problem_.activities[at(one.activity)].work_B;
+  std::map<int, double> wire_B;  // by key
+  std::vector<WeightedLink> links;
+  for (const auto& [ends, bytes] : bytes_of) {
+    work::look();
+    links.clear();
+    add_fabric_links(cluster_->fabric(), FabricRouting::kAdaptive, ends.first, ends.second, links);
+    for (const WeightedLink& one : links) wire_B[cluster_->key_of_fabric_link(one.link)] += one.share * bytes;
+  }
   double bound_s = 0;
-  for (std::size_t i = 0; i < wire_B.size(); ++i)
-    if (wire_B[i] > 0) bound_s = std::max(bound_s, wire_B[i] / nominal_Bps(*cluster_, keys_[i]));
+  for (const auto& [key, bytes] : wire_B)
+    if (is_hashed(*cluster_, key)) bound_s = std::max(bound_s, bytes / nominal_Bps(*cluster_, key));
   return bound_s;
 }
 

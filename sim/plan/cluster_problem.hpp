@@ -73,18 +73,21 @@ class ClusterProblem {
     return problem_.activities[static_cast<std::size_t>(activity)].delay_s;
   }
   /// Lower bound of the time of all activities, in any order, seconds: each link carries its bytes at its nominal rate.
+  /// Between switches that hash (ecmp) bytes that collide count as spread over all their shortest routes: with another
+  /// hash they need not collide.
   [[nodiscard]] double wire_bound_s();
   /// Key of constraint i of the Problem in the cluster.
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
  private:
-  struct Crossing {  ///< of the fabric, by adaptive routing
+  struct Crossing {  ///< of the fabric
     int activity = 0, from = 0, to = 0;
     double weight = 0;
   };
   void use(int key, double weight);
   int number(int key);
   void add_uses(int activity, const std::function<void()>& pass);
+  [[nodiscard]] double spread_bound_s() const;
 
   const Cluster* cluster_;
   ProblemBuilder node_;
@@ -100,6 +103,7 @@ class ClusterProblem {
   std::vector<WeightedLink> way_;           ///< kept for its memory
   std::vector<int> whole_;                  ///< likewise
   std::vector<Crossing> crossings_;         ///< whose links are not in the activities yet
+  std::vector<Crossing> hashed_;            ///< that take one of several routes by a hash
   std::vector<Crossed> crossed_;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s

@@ -294,8 +294,9 @@ ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int m
   for (const Phase& phase : schedule.phases)
     run_phase(job, most_ways, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
   times.steady = true;
-  times.load_B.each(
-      [&](int key, double bytes) { times.wire_s = std::max(times.wire_s, bytes / nominal_Bps(job.cluster, key)); });
+  times.load_B.each([&](int key, double bytes) {
+    if (!is_hashed(job.cluster, key)) times.wire_s = std::max(times.wire_s, bytes / nominal_Bps(job.cluster, key));
+  });
   return times;
 }
 

@@ -22,6 +22,13 @@ double nominal_Bps(const Cluster& cluster, int key) {
   return cluster.fabric().classes()[at(cluster.fabric().link(of_fabric).link_class)].bandwidth.si;
 }
 
+bool is_hashed(const Cluster& cluster, int key) {
+  const int of_fabric = key - cluster.key_of_fabric_link(0);
+  if (cluster.routing() != FabricRouting::kEcmp || of_fabric < 0 || key >= cluster.first_engine_key()) return false;
+  const FabricLink link = cluster.fabric().link(of_fabric);
+  return std::min(link.from, link.to) >= cluster.fabric().endpoints();
+}
+
 double wire_bound_s(const Platform& platform, const Problem& problem) {
   std::vector<double> wire_B(problem.capacity_Bps.size(), 0);
   for (const Activity& activity : problem.activities)

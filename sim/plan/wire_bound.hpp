@@ -8,6 +8,8 @@ namespace linkcast::activities {
 /// Rate of a link by the data sheets of its cables, bytes/s of one direction; infinity for constraints that are no
 /// links: duplex limits, memories, engines of NICs. @param key  of the cluster
 double nominal_Bps(const Cluster& cluster, int key);
+/// Whether it is a link between switches of a fabric that hashes (ecmp): with another hash it carries other bytes.
+bool is_hashed(const Cluster& cluster, int key);
 /// Rate of a constraint of a node.
 double nominal_Bps(const Platform& platform, int constraint);
 

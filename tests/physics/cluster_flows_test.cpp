@@ -6,6 +6,7 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/copy_plan.hpp"
+#include "sim/plan/cluster_problem.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -48,6 +49,56 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 double seconds(const Json& out, const char* key = "time_s") { return out[key].get<double>(); }
 
 }  // namespace
+
+namespace {
+
+/// Ends of two crossings of a fabric that hashes onto one link between switches, all at ports of their own.
+std::vector<std::pair<int, int>> colliding(const Cluster& cluster) {
+  const Fabric& fabric = cluster.fabric();
+  std::map<int, std::pair<int, int>> first_on;  // by link
+  for (int node = 0; node < cluster.nodes() / 2; ++node) {
+    const std::pair<int, int> ends{cluster.endpoint(node, 0), cluster.endpoint(cluster.nodes() - 1 - node, 1)};
+    std::vector<WeightedLink> way;
+    add_fabric_links(fabric, FabricRouting::kEcmp, ends.first, ends.second, way);
+    for (const WeightedLink& one : way) {
+      const FabricLink link = fabric.link(one.link);
+      if (std::min(link.from, link.to) < fabric.endpoints()) continue;
+      const auto [entry, fresh] = first_on.try_emplace(one.link, ends);
+      if (!fresh) return {entry->second, ends};
+    }
+  }
+  return {};
+}
+
+/// @returns  bound of 5 GB over each crossing
+double bound_s(const Cluster& cluster, const std::vector<std::pair<int, int>>& crossings) {
+  activities::ClusterProblem problem(cluster);
+  for (const auto& [from, to] : crossings) {
+    problem.pass_fabric(from, to, 1);
+    Activity flow;
+    flow.work_B = 5e9;
+    problem.add(std::move(flow));
+  }
+  return problem.wire_bound_s();
+}
+
+}  // namespace
+
+TEST_CASE("what collides by a hash bounds the time as if it were spread over all shortest routes", "[physics]") {
+  const catalogue::MachinePtr machine = test::catalogue().machine("hgx-h200");
+  const Cluster& cluster = machine->cluster();
+  REQUIRE(cluster.routing() == FabricRouting::kEcmp);
+  const auto two = colliding(cluster);
+  REQUIRE(two.size() == 2);
+  CHECK_THAT(bound_s(cluster, two), WithinRel(5e9 / 50e9, 1e-12));  // NDR, 50 GB/s: each has its own port
+  // Cables of a tenth of the rate, 16 from each leaf: two that leave one leaf have them all, nothing is faster.
+  const auto thin = test::catalogue().edited(
+      machine, {"fabric rail_optimized:spines=16,uplinks_per_leaf=16,links.leaf_spine.bandwidth=5GB/s"});
+  std::vector<std::pair<int, int>> leaf;  // all of rail 0 of the first unit, to rail 1
+  for (int node = 0; node < 32; ++node)
+    leaf.emplace_back(thin->cluster().endpoint(node, 0), thin->cluster().endpoint((node + 1) % 32, 1));
+  CHECK_THAT(bound_s(thin->cluster(), leaf), WithinRel(32 * 5e9 / (16 * 5e9), 1e-9));
+}
 
 TEST_CASE("one flow between nodes is the copy alone, from rest", "[physics]") {
   for (const char* platform : {"leonardo", "alps", "summit", "apenet-plus"})
