@@ -1,6 +1,6 @@
 #include "sim/forecast/copies.hpp"
 
-#include "sim/forecast/copy_forecast.hpp"
+#include "sim/forecast/message_queue.hpp"
 #include "sim/forecast/terms.hpp"
 #include "sim/query/shared_keys.hpp"
 
@@ -14,6 +14,13 @@ Json answered(const Cluster& machine, const CopyForecast& forecast, bool explain
 }
 
 }  // namespace
+
+CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
+  if (is_window_in_node(request)) return forecast_window(machine, solver, request);
+  if (request.copies.front().message && request.timing == Timing::kBackToBack)
+    return forecast_queue(machine, solver, request);
+  return forecast_planned(machine, solver, request);
+}
 
 Json p2p_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
                 const std::optional<CopyHost>& host) {

@@ -7,8 +7,6 @@
 #include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/engine_orders.hpp"
 #include "sim/forecast/launching.hpp"
-#include "sim/forecast/message_queue.hpp"
-#include "sim/forecast/message_window.hpp"
 #include "sim/plan/noisy_message.hpp"
 #include "sim/query/shared_keys.hpp"
 
@@ -191,10 +189,7 @@ void set_terms(const uncertainty::Terms& terms, CopyForecast& forecast) {
   forecast.terms = terms.list();
 }
 
-CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
-  if (is_window_in_node(request)) return forecast_window(machine, solver, request);
-  if (request.copies.front().message && request.timing == Timing::kBackToBack)
-    return forecast_queue(machine, solver, request);
+CopyForecast forecast_planned(const Cluster& machine, Solver& solver, const CopyRequest& request) {
   CopyRuns runs = run_copies(machine, solver, request);
   Solution shown = runs.median.solution;
   CopyForecast forecast;

@@ -1,5 +1,5 @@
 #pragma once
-// The answer to a request about copies, and how it is written.
+// Forecast of copies that start together, and how forecasts of copies are written.
 #include <optional>
 #include <set>
 #include <string>
@@ -64,8 +64,9 @@ struct CopyForecast {
 /// Time, interval and terms of a forecast.
 void set_terms(const uncertainty::Terms& terms, CopyForecast& forecast);
 
+/// Copies and messages that start together, each by its plan: none is one of a queue of messages.
 /// @throws InputError  no transport joins two ends, or none was measured
-CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request);
+CopyForecast forecast_planned(const Cluster& machine, Solver& solver, const CopyRequest& request);
 
 /// The keys of to_json, a row each: of one copy, and of several together.
 query::KeyTable copy_results();

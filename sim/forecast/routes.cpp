@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/forecast/copies.hpp"
-#include "sim/forecast/copy_forecast.hpp"
 #include "sim/plan/request.hpp"
 
 namespace linkcast::copy {

@@ -13,9 +13,7 @@ from tree import CPP, ROOT, files, finish, text_of
 PICTURE = Path("docs/rooms.svg")
 PROGRAM = ("sim", "cli", "python", "models", "topologies", "calibrate", "validate", "apps-traces")
 # Circles of sources that were there before the check; a source that leaves its circle leaves this list, none joins it.
-KNOWN_CIRCLES = (
-    {"sim/forecast/copy_forecast", "sim/forecast/message_queue", "sim/forecast/message_window"},
-)
+KNOWN_CIRCLES: tuple[set[str], ...] = ()
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 140, 34, 22, 62, 20  # pixels of the drawing
 
 
