@@ -3,8 +3,10 @@
 namespace linkcast {
 namespace {
 
-Phase binomial_reduce(int ranks) { return binomial_phase(ranks, false, true, true); }
-Phase binomial_broadcast(int ranks) { return binomial_phase(ranks, true, true, false); }
+/// @param blocks  that the buffer has
+Phase binomial_reduce(int ranks, int blocks = 1) { return binomial_phase(ranks, false, blocks, true); }
+Phase binomial_broadcast(int ranks) { return binomial_phase(ranks, true, 1, false); }
+Phase binomial_scatter(int ranks) { return binomial_phase(ranks, true, 0, false); }
 
 class Binomial final : public TableAlgorithm {
  public:
@@ -19,28 +21,28 @@ class Binomial final : public TableAlgorithm {
                          }},
                         {"gather",
                          [](int ranks) {
-                           return Schedule{ranks, {binomial_phase(ranks, false, false, false)}};
+                           return Schedule{ranks, {binomial_phase(ranks, false, 0, false)}};
                          }},
                         {"reduce",
                          [](int ranks) {
                            return Schedule{1, {binomial_reduce(ranks)}};
                          }},
+                        // Open MPI's "basic_linear" of reduce_scatter_block and "non-overlapping" of reduce_scatter
+                        {"reduce_scatter",
+                         [](int ranks) {
+                           return Schedule{ranks, {binomial_reduce(ranks, ranks), binomial_scatter(ranks)}};
+                         }},
                         {"scatter", [](int ranks) {
-                           return Schedule{ranks, {binomial_phase(ranks, true, false, false)}};
+                           return Schedule{ranks, {binomial_scatter(ranks)}};
                          }}}) {}
-
-  /// Open MPI's reduce_scatter_block by "basic_linear" is a reduce and a scatter. A reduce and a broadcast stand for
-  /// it.
-  /// @limits  the broadcast sends more than the scatter would
-  [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {
-    return TableAlgorithm::schedule(operation == "reduce_scatter" ? "all_reduce" : operation, ranks);
-  }
 };
 
 const bool binomial_registered = algorithms().add(
-    {"binomial", "a binomial tree: as many take part each round again; all_reduce is reduce, then broadcast",
+    {"binomial",
+     "a binomial tree: as many take part each round again; all_reduce is reduce, then broadcast, "
+     "reduce_scatter reduce, then scatter",
      "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, "
-     "section 4.2 and 4.4"},
+     "section 4.2 and 4.4; Open MPI, ompi/mca/coll/base/coll_base_reduce_scatter.c"},
     [] { return std::make_unique<Binomial>(); });
 
 }  // namespace

@@ -67,16 +67,16 @@ Phase ring_phase(int ranks, int lead, bool combines) {
   return phase;
 }
 
-Phase binomial_phase(int ranks, bool down, bool whole, bool combines) {
+Phase binomial_phase(int ranks, bool down, int whole, bool combines) {
   Phase phase;
   phase.rounds = doublings(ranks);
   phase.add = [=](int round, bool blocks, std::vector<ScheduledMessage>& out) {
     const int distance = 1 << (down ? doublings(ranks) - 1 - round : round);
     for (int upper = 0; upper + distance < ranks; upper += 2 * distance) {
       const int lower = upper + distance;
-      const int count = whole ? 1 : std::min(distance, ranks - lower);
-      out.push_back(message_of(down ? upper : lower, down ? lower : upper, whole ? 0 : lower, count, whole ? 1 : ranks,
-                               combines, blocks));
+      const int count = whole > 0 ? whole : std::min(distance, ranks - lower);
+      out.push_back(message_of(down ? upper : lower, down ? lower : upper, whole > 0 ? 0 : lower, count,
+                               whole > 0 ? whole : ranks, combines, blocks));
     }
   };
   return phase;

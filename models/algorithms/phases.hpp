@@ -54,9 +54,9 @@ Phase fold_in(const Fold& fold, const FoldedBlocks& what, bool combines);
 Phase fold_out(const Fold& fold, const FoldedBlocks& what);
 /// Every rank's part goes round to the next one; `lead` blocks ahead of its own number at first.
 Phase ring_phase(int ranks, int lead, bool combines);
-/// A binomial tree rooted at 0, from the root down (`down`) or up. @param whole  every message is the whole buffer,
-/// else the blocks of the subtree
-Phase binomial_phase(int ranks, bool down, bool whole, bool combines);
+/// A binomial tree rooted at 0, from the root down (`down`) or up. @param whole  every message is the whole buffer, of
+/// so many blocks; 0: the blocks of the subtree, one for each rank
+Phase binomial_phase(int ranks, bool down, int whole, bool combines);
 /// Round k: every rank r sends rank r + k + 1 that one's block.
 Phase pairwise_phase(int ranks, bool combines);
 /// Every rank sends each other rank its own part, rounds as above.

@@ -7,7 +7,7 @@ class ScatterAllGather final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"broadcast"}; }
   [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int ranks) const override {
-    return {ranks, {binomial_phase(ranks, true, false, false), ring_phase(ranks, 0, false)}};
+    return {ranks, {binomial_phase(ranks, true, 0, false), ring_phase(ranks, 0, false)}};
   }
 };
 

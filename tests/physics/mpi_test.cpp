@@ -99,6 +99,8 @@ TEST_CASE("times on a star are the alpha-beta forms, steady or step by step", "[
       check("binomial", "broadcast", log * (kAlpha_s + move));
       check("binomial", "reduce", log * (kAlpha_s + move + kStart_s + add));
       check("binomial", "gather", log * kAlpha_s + part * move);
+      // reduce, then scatter: a broadcast in its place would send the whole buffer log(n) times
+      check("binomial", "reduce_scatter", log * (2 * kAlpha_s + move + kStart_s + add) + part * move);
       check("scatter_all_gather", "broadcast", (log + n - 1) * kAlpha_s + 2 * part * move);
     }
   }
