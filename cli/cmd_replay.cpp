@@ -13,8 +13,8 @@
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/provenance.hpp"
+#include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/query/whatif.hpp"
 #include "sim/replay/query/replay_answer.hpp"
 #include "sim/replay/replay_request.hpp"
 

@@ -18,7 +18,6 @@
 #include "sim/engine/worker_program.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/query/whatif.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;

@@ -15,7 +15,6 @@
 
 #include "cli/serve/http_server.hpp"
 #include "cli/serve/node_states.hpp"
-#include "cli/serve/placer.hpp"
 #include "cli/serve/workers.hpp"
 #include "sim/place/slurm.hpp"
 

@@ -27,7 +27,6 @@
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/schema.hpp"
-#include "sim/query/whatif.hpp"
 #include "validate/claim.hpp"
 #include "validate/diagnosis/diagnose_files.hpp"
 #include "validate/diagnosis/report.hpp"

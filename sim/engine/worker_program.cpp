@@ -1,8 +1,45 @@
 #include "sim/engine/worker_program.hpp"
 
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
 #include <utility>
 
+#include "sim/base/input_error.hpp"
+#include "sim/engine/simgrid_module.hpp"
+
 namespace linkcast {
+namespace {
+
+constexpr const char* kModule = "liblinkcast_simgrid.so";
+
+/// Beside the program, above a test's, or where an installation has it.
+std::filesystem::path module_path() {
+  const std::filesystem::path folder = worker_program().parent_path();
+  const std::array<std::filesystem::path, 3> places{folder, folder.parent_path(),
+                                                    folder.parent_path() / "lib" / "linkcast"};
+  for (const std::filesystem::path& place : places)
+    if (std::filesystem::exists(place / kModule)) return place / kModule;
+  throw InvariantError(std::string(kModule) + " is not in " + folder.string() + " nor in " + places.back().string());
+}
+
+const SimGridModule& load() {
+  void* library =
+      ::dlopen(module_path().c_str(), RTLD_LAZY | RTLD_LOCAL);  // never closed: SimGrid ends with the process
+  void* found = library != nullptr ? ::dlsym(library, "linkcast_simgrid_module") : nullptr;
+  if (found == nullptr) throw InvariantError(std::string(kModule) + ": " + ::dlerror());
+  return *static_cast<const SimGridModule*>(found);
+}
+
+}  // namespace
+
+const SimGridModule& simgrid_module() {
+  static const SimGridModule& module = load();
+  return module;
+}
+
 namespace {
 
 std::filesystem::path& given_program() {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/index.hpp"
-#include "sim/plan/network_end.hpp"
+#include "sim/plan/message_ways.hpp"
 
 namespace linkcast::collective {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/engine/problem.hpp"
 #include "sim/machine/cluster.hpp"
 #include "sim/plan/key_table.hpp"
-#include "sim/plan/network_end.hpp"
+#include "sim/plan/message_ways.hpp"
 #include "sim/plan/transfer.hpp"
 
 namespace linkcast::activities {

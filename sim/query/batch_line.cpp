@@ -10,7 +10,6 @@
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/query/query.hpp"
-#include "sim/query/whatif.hpp"
 
 namespace linkcast::query {
 namespace {

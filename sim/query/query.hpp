@@ -7,6 +7,17 @@
 
 namespace linkcast::query {
 
+/// The query without and with its `edits`: {"before", "after", "change"}, the first two as answer_or_throw() gives
+/// them.
+/// @throws InputError  as answer_or_throw(), or no edits
+Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                   Memories* memories = nullptr);
+
+/// What differs between two results: numbers {"before", "after", "difference", "ratio"} (of what is not 0), of a list
+/// of things with an id {"gone", "new", "changed"}, else {"before", "after"}. Inputs, versions and warnings are left
+/// out.
+Json change_of(const Json& before, const Json& after);
+
 /// Answers one query, the same for a batch line, the command line and a claim. Keys of the query and of the result are
 /// in the tables of its kind (sim/query/query_kind.hpp), from which docs/reference.md is made.
 /// Sizes are bytes, times seconds, bandwidths bytes per second.

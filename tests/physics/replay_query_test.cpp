@@ -3,7 +3,6 @@
 
 #include "sim/machine/trace_source.hpp"
 #include "sim/query/query.hpp"
-#include "sim/query/whatif.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -1,6 +1,4 @@
 // Times under what-if edits in closed form: what an edit says of rates is what the forecast shows.
-#include "sim/query/whatif.hpp"
-
 #include <numeric>
 
 #include "sim/query/query.hpp"

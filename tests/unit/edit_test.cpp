@@ -6,7 +6,6 @@
 #include <set>
 
 #include "sim/query/query.hpp"
-#include "sim/query/whatif.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -6,7 +6,7 @@
 #include "sim/machine/gpu_names.hpp"
 #include "sim/place/slurm.hpp"
 #include "sim/query/batch_line.hpp"
-#include "sim/query/whatif.hpp"
+#include "sim/query/query.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "tests/fuzz/targets/target.hpp"
 
