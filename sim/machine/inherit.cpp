@@ -318,13 +318,35 @@ std::string what_to_measure(const Topology& topology) {
          topology.name + ", then 'linkcast import' and 'linkcast calibrate fit' (docs/start.md)";
 }
 
-std::string who_lends(const Topology& topology, const std::vector<Lender>& lenders, const Relative& nearest) {
-  std::string others;
-  for (std::size_t i = 1; i < lenders.size(); ++i)
-    others += (others.empty() ? ", then of " : " and ") + lenders[i].calibration.name;
-  return "nothing was measured on " + topology.name + ": rates and start-ups are those of " +
-         lenders.front().calibration.name + " (" + nearest.alike + ")" + others +
-         ", at the share of nominal rates; intervals are as wide as such machines differ";
+/// Machines that parameters were taken from, in the order of the list.
+std::vector<std::string> machines_used(const Calibration& calibration, const std::vector<Lender>& machines) {
+  std::vector<std::string> names;
+  for (const Lender& one : machines) {
+    const std::string provenance = "inherited:" + one.calibration.name;
+    const bool used =
+        std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& parameter) {
+          const std::string& from = parameter.second.provenance;
+          return from == provenance || from.starts_with(provenance + ",");
+        });
+    if (used) names.push_back(one.calibration.name);
+  }
+  return names;
+}
+
+/// The one warning of a machine without measurements: where its figures are from, and what to measure.
+std::string unmeasured_note(const Topology& topology, const Calibration& calibration,
+                            const std::vector<Lender>& machines, const std::string& alike) {
+  const std::vector<std::string> names = machines_used(calibration, machines);
+  std::string from;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    from += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+    if (i == 0 && names.front() == machines.front().calibration.name && !alike.empty()) from += " (" + alike + ")";
+  }
+  return "nothing was measured on " + topology.name + ": " +
+         (from.empty() ? "figures are those of data sheets and tables"
+                       : "figures are inherited from " + from +
+                             ", at their share of nominal rates, or those of data sheets and tables") +
+         "; " + what_to_measure(topology);
 }
 
 std::string hash_of(const std::map<std::string, Parameter>& parameters) {
@@ -337,7 +359,7 @@ std::string hash_of(const std::map<std::string, Parameter>& parameters) {
 }  // namespace
 
 Calibration inherited_calibration(const Topology& topology, const std::vector<Lender>& machines,
-                                  const std::string& library) {
+                                  const std::string& library, const std::string& alike) {
   Calibration c;
   c.path = topology.path;
   c.name = c.topology = topology.name;
@@ -347,6 +369,7 @@ Calibration inherited_calibration(const Topology& topology, const std::vector<Le
   c.valid_from_B = machines.front().calibration.valid_from_B;
   c.valid_to_B = machines.front().calibration.valid_to_B;
   for (const Lender& one : machines) c.from.push_back({one.calibration.path, one.calibration.sha256});
+  c.notes = {unmeasured_note(topology, c, machines, alike)};
   return c;
 }
 
@@ -358,9 +381,7 @@ Calibration stranger(const Topology& topology, const std::vector<Lender>& machin
   if (relatives.size() > kMostLenders) relatives.resize(kMostLenders);
   std::vector<Lender> lenders;
   for (const Relative& one : relatives) lenders.push_back(machines[one.lender]);
-  Calibration c = inherited_calibration(topology, lenders, library);
-  c.notes = {who_lends(topology, lenders, relatives.front()), what_to_measure(topology)};
-  return c;
+  return inherited_calibration(topology, lenders, library, relatives.front().alike);
 }
 
 }  // namespace linkcast::lending

@@ -32,13 +32,13 @@ struct Relative {
 /// at all); the same kind of link to the CPU; the generations of the first and of PCIe; then who measured more.
 std::vector<Relative> relatives_of(const Topology& topology, const std::vector<Lender>& machines);
 
-/// Parameters from given machines, best first, with sizes and the files that they are from. @param library  that it
-/// runs
+/// Parameters from given machines, best first, with sizes, the files that they are from, and the note that every answer
+/// carries as a warning: that nothing was measured here, which machines the figures are from, what to measure.
+/// @param library  that it runs. @param alike  what makes the first of them the nearest; empty: the topology names it
 Calibration inherited_calibration(const Topology& topology, const std::vector<Lender>& machines,
-                                  const std::string& library);
+                                  const std::string& library, const std::string& alike = "");
 
-/// Parameters inherited from the nearest machines, with notes that every forecast carries: which they are and why, that
-/// nothing was measured here, and what to measure next. @param machines  that may lend. @param library  that it runs
+/// The same from the nearest machines. @param machines  that may lend. @param library  that it runs
 /// @throws InputError  none of them is of the same maker of GPUs
 Calibration stranger(const Topology& topology, const std::vector<Lender>& machines, const std::string& library);
 

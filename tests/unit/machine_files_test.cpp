@@ -61,7 +61,7 @@ TEST_CASE("a topology opens as a platform under any name, in any folder", "[unit
     INFO(command);
     const Run run = run_program(command + " '" + copy.string() + "'");
     CHECK((run.code == 0 || run.code == 4));
-    CHECK(run.err.find("nothing was measured on four: rates and start-ups are those of hgx-h200 (same GPU H200;") !=
+    CHECK(run.err.find("nothing was measured on four: figures are inherited from hgx-h200 (same GPU H200;") !=
           std::string::npos);
     CHECK(run.err.find("measure: ") != std::string::npos);
   }
