@@ -12,7 +12,6 @@
 #include "sim/plan/jobs_beside.hpp"
 #include "sim/plan/request.hpp"
 #include "sim/query/key.hpp"
-#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -248,20 +247,13 @@ bool has_schedules(const Json& library) {
 
 }  // namespace
 
-Json collective_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& asked, Solver& solver,
-                       ObjectReader& r) {
-  const bool explain = query::read_explain(r);
-  const auto answered = [&](const catalogue::Machine& machine, const CollectiveForecast& forecast) {
-    Json out = to_json(forecast);
-    if (explain)
-      out["terms"] = uncertainty::explained(machine.platform().calibration(), forecast.terms, forecast.time_s);
-    return out;
-  };
-  if (r.has("library") && has_schedules(r.raw("library")))
-    return answered(*asked, schedule_answer(catalogue, *asked, solver, r));
-  const catalogue::MachinePtr machine = query::read_library_topology(catalogue, asked, r);
-  Json out = answered(*machine, Asked(catalogue, *machine, r).forecast(solver));
-  query::put_library_topology(*machine, out);
+Json collective_answer(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, Solver& solver,
+                       ObjectReader& r, bool explain) {
+  const bool schedules = r.has("library") && has_schedules(r.raw("library"));
+  const CollectiveForecast forecast =
+      schedules ? schedule_answer(catalogue, machine, solver, r) : Asked(catalogue, machine, r).forecast(solver);
+  Json out = to_json(forecast);
+  if (explain) out["terms"] = uncertainty::explained(machine.platform().calibration(), forecast.terms, forecast.time_s);
   return out;
 }
 

@@ -2,7 +2,6 @@
 
 #include "sim/forecast/message_queue.hpp"
 #include "sim/forecast/terms.hpp"
-#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::copy {
 namespace {
@@ -23,14 +22,12 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
 }
 
 Json p2p_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
-                const std::optional<CopyHost>& host) {
-  const bool explain = query::read_explain(r);
+                const std::optional<CopyHost>& host, bool explain) {
   return answered(machine, forecast_copies(machine, solver, read_p2p(machine, r, progress, host)), explain);
 }
 
 Json flows_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
-                  const std::optional<CopyHost>& host) {
-  const bool explain = query::read_explain(r);
+                  const std::optional<CopyHost>& host, bool explain) {
   return answered(machine, forecast_copies(machine, solver, read_flows(machine, r, progress, host)), explain);
 }
 

@@ -12,10 +12,11 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
 
 /// @throws InputError  as read_p2p(), forecast_copies()
 /// @param progress  told of draws of noise. @param host  that issues the copies, if one was asked for
+/// @param explain  with terms
 Json p2p_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
-                const std::optional<CopyHost>& host = {});
+                const std::optional<CopyHost>& host, bool explain);
 Json flows_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
-                  const std::optional<CopyHost>& host = {});
+                  const std::optional<CopyHost>& host, bool explain);
 /// In a node every way the runtime or a program could take; between nodes minimal ways and detours of the fabric, up to
 /// `k` of each, each as if the message took it alone. Fastest first.
 Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r);

@@ -3,7 +3,6 @@
 #include "sim/forecast/collective_forecast.hpp"
 #include "sim/forecast/collective_ranks.hpp"
 #include "sim/forecast/library_view.hpp"
-#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -19,9 +18,8 @@ std::vector<std::string> bottleneck_of(const Platform& node, const Communicator&
 
 }  // namespace
 
-Json rings_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& asked, ObjectReader& r) {
-  const catalogue::MachinePtr machine = query::read_library_topology(catalogue, asked, r);
-  CollectiveRanks ranks = read_ranks(*machine, r);
+Json rings_answer(const catalogue::Machine& machine, ObjectReader& r) {
+  CollectiveRanks ranks = read_ranks(machine, r);
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
   read_pxn(library_id, ranks, r);
@@ -31,12 +29,11 @@ Json rings_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& 
     r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(true);
   r.finish();
-  const auto built = communicator_of(*machine, library_id, ranks);
+  const auto built = communicator_of(machine, library_id, ranks);
   const Communicator& communicator = *built;
   Json out = communicator_json(communicator);
   out["library"] = library_id;
   out["ranks"] = ranks.nodes * static_cast<int>(ranks.gpus.size());
-  query::put_library_topology(*machine, out);
   if (!ranks.one_node()) {
     out["nodes"] = communicator.nodes;
     out["gpus_per_node"] = communicator.gpus.size();

@@ -188,7 +188,11 @@ class CollectiveQuery final : public query::QueryKind {
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     if (asked.query.contains("with"))
       congestion::refuse_network_keys(asked.query, "is not modelled together with other communicators (with)");
-    return collective_answer(asked.catalogue, asked.machine, asked.solver, r);
+    const catalogue::MachinePtr machine = query::read_library_topology(asked.catalogue, asked.machine, r);
+    const bool explain = query::read_explain(r);
+    Json out = collective_answer(asked.catalogue, *machine, asked.solver, r, explain);
+    query::put_library_topology(*machine, out);
+    return out;
   }
 };
 

@@ -2,6 +2,7 @@
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/copy_forecast.hpp"
 #include "sim/forecast/copy_request.hpp"
+#include "sim/forecast/launching.hpp"
 #include "sim/forecast/query/copy_keys.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
@@ -68,7 +69,7 @@ class Flows final : public query::QueryKind {
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     return flows_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r, asked.catalogue.progress(),
-                        read_host(asked, r));
+                        read_host(asked, r), query::read_explain(r));
   }
 };
 

@@ -2,6 +2,7 @@
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/copy_forecast.hpp"
 #include "sim/forecast/copy_request.hpp"
+#include "sim/forecast/launching.hpp"
 #include "sim/forecast/query/copy_keys.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/query_kind.hpp"
@@ -89,7 +90,8 @@ class P2p final : public query::QueryKind {
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     const bool networked = names_nodes(asked.query) || names_nic(asked.machine->platform(), asked.query);
-    return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress(), read_host(asked, r));
+    return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress(), read_host(asked, r),
+                      query::read_explain(r));
   }
 };
 

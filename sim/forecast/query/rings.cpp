@@ -130,7 +130,10 @@ class Rings final : public query::QueryKind {
         R"({"platform": "alps", "nodes": 4, "gpus_per_node": 4})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    return rings_answer(asked.catalogue, asked.machine, r);
+    const catalogue::MachinePtr machine = query::read_library_topology(asked.catalogue, asked.machine, r);
+    Json out = rings_answer(*machine, r);
+    query::put_library_topology(*machine, out);
+    return out;
   }
 };
 
