@@ -189,8 +189,8 @@ class GroupedMessages final : public Algorithm {
     const Learned base = learned(known, communicator.library, key::sendrecv_base,
                                  {smallest.base_s + smallest.hop_s, collective::kTableSpread});
     cost.base_s += base.value - smallest.base_s;
-    cost.set(Figure::kBase,
-             {{uncertainty::term::kBase, 0, ErrorPart(base), cost.term(Figure::kBase).source, &key::sendrecv_base}});
+    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base),
+                              uncertainty::source_of(base, cost.term(Figure::kBase).source), &key::sendrecv_base}});
     cost.hop_s = 0;
     if (protocol == "Simple") {
       const Learned rate = learned(known, communicator.library, key::sendrecv_channel);

@@ -56,7 +56,7 @@ collective::CollectiveCost multicast_cost(const collective::CostRequest& request
   const Learned block = learned(known, library, kChannel);
   cost.link_share = std::min(1.0, share.value);
   cost.set(Figure::kLinks, {{uncertainty::term::kSerialisation, 0, ErrorPart(share),
-                             share.measured ? uncertainty::kMeasured : uncertainty::kTable, &kLinkShare}});
+                             uncertainty::source_of(share, uncertainty::kTable), &kLinkShare}});
   cost.channel_Bps = block.value;
   cost.set(Figure::kBlock, {collective::term_of(uncertainty::term::kSerialisation, block, kChannel)});
   if (request.communicator.nodes > 1) collective::set_network_rate(request, cost);

@@ -31,11 +31,11 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
   const Parameter* hop = request.platform.calibration().find(key::tree_hop[request.protocol].of_all(family));
   if (base != nullptr && hop != nullptr) {
     cost.base_s = base->value;
-    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base->stderr_ / base->value),
-                              cost.term(Figure::kBase).source, &key::tree_base[request.protocol]}});
+    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base->stderr_ / base->value), base->provenance,
+                              &key::tree_base[request.protocol]}});
     cost.hop_s = hop->value;
-    cost.set(Figure::kHop, {{uncertainty::term::kHops, 0, ErrorPart(hop->stderr_ / hop->value),
-                             cost.term(Figure::kHop).source, &key::tree_hop[request.protocol]}});
+    cost.set(Figure::kHop, {{uncertainty::term::kHops, 0, ErrorPart(hop->stderr_ / hop->value), hop->provenance,
+                             &key::tree_hop[request.protocol]}});
     return;
   }
   const Learned slow = learned(known, request.communicator.library, key::tree_slowness[request.protocol]);
@@ -43,8 +43,9 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
                           request.library.hop_latency(request.protocol, request.communicator.path_class).si;
   cost.base_s *= slow.value;
   cost.hop_s *= slow.value * by_class;
-  cost.set(Figure::kSteps, {{uncertainty::term::kHops, 0, ErrorPart(slow), cost.term(Figure::kBase).source,
-                             &key::tree_slowness[request.protocol]}});
+  cost.set(Figure::kSteps,
+           {{uncertainty::term::kHops, 0, ErrorPart(slow), uncertainty::source_of(slow, uncertainty::kAssumed),
+             &key::tree_slowness[request.protocol]}});
 }
 
 collective::Steps tree_steps(const CollectiveJob& job) {

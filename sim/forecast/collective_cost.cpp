@@ -48,11 +48,12 @@ void set_latency(const CostRequest& request, CollectiveCost& cost) {
   const Learned base = of(key::ring_base[request.protocol], request.library.base_latency(request.protocol));
   const Learned hop = of(key::ring_hop[request.protocol],
                          request.library.hop_latency(request.protocol, request.communicator.path_class));
-  const std::string_view source = base.measured && hop.measured ? uncertainty::kMeasured : uncertainty::kTable;
   cost.base_s = base.value;
-  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(base), source, &key::ring_base[request.protocol]}});
+  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(base), uncertainty::source_of(base, uncertainty::kTable),
+                            &key::ring_base[request.protocol]}});
   cost.hop_s = hop.value;
-  cost.set(Figure::kHop, {{term::kHops, 0, ErrorPart(hop), source, &key::ring_hop[request.protocol]}});
+  cost.set(Figure::kHop, {{term::kHops, 0, ErrorPart(hop), uncertainty::source_of(hop, uncertainty::kTable),
+                           &key::ring_hop[request.protocol]}});
 }
 
 void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
@@ -93,9 +94,8 @@ void set_rates(const CostRequest& request, CollectiveCost& cost) {
   const Learned hop =
       learned(request.platform.library_parameters(), request.communicator.library, key::network_hop[request.protocol]);
   cost.network_hop_s = hop.value;
-  cost.set(Figure::kNetworkHop,
-           {{term::kHops, 0, ErrorPart(hop), hop.measured ? uncertainty::kMeasured : uncertainty::kTable,
-             &key::network_hop[request.protocol]}});
+  cost.set(Figure::kNetworkHop, {{term::kHops, 0, ErrorPart(hop), uncertainty::source_of(hop, uncertainty::kTable),
+                                  &key::network_hop[request.protocol]}});
 }
 
 std::vector<const ParameterRow*> LatencyRows::own() const {
@@ -110,23 +110,24 @@ void set_table_latency(const CostRequest& request, const std::string& algorithm,
                        CollectiveCost& cost) {
   const AlgorithmLatency table = request.library.algorithm_latency(request.communicator, algorithm);
   double sum = 0, error = 0;
-  bool inside_measured = true, between_measured = true;
-  const auto add = [&](const LibraryRow& row, double each_s, double count, bool& measured) {
+  std::string_view inside = uncertainty::kMeasured, between = uncertainty::kMeasured;
+  const auto add = [&](const LibraryRow& row, double each_s, double count, std::string_view& source) {
     if (each_s * count <= 0) return;
     const Learned part =
         learned(request.platform.library_parameters(), request.communicator.library, row, {each_s, kTableSpread});
     sum += part.value * count;
     error = std::hypot(error, part.spread * part.value * count);
-    measured = measured && part.measured;
+    const std::string_view own = uncertainty::source_of(part, uncertainty::kTable);  // the least sure of all counts
+    if (own == uncertainty::kTable || (source != uncertainty::kTable && !part.provenance.starts_with("fitted")))
+      source = own;
   };
-  add(rows.base, table.base_s, 1, inside_measured);
-  add(rows.hop, table.inside.each_s, table.inside.count, inside_measured);
-  add(rows.network_hop, table.between.each_s, table.between.count, between_measured);
-  add(rows.rank, table.ranks.each_s, table.ranks.count, inside_measured);
-  const auto source = [](bool measured) { return measured ? uncertainty::kMeasured : uncertainty::kTable; };
+  add(rows.base, table.base_s, 1, inside);
+  add(rows.hop, table.inside.each_s, table.inside.count, inside);
+  add(rows.network_hop, table.between.each_s, table.between.count, between);
+  add(rows.rank, table.ranks.each_s, table.ranks.count, inside);
   cost.base_s = sum;
-  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(sum > 0 ? error / sum : 0), source(inside_measured)}});
-  cost.set(Figure::kNetworkHop, {{term::kHops, 0, {}, source(between_measured)}});
+  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(sum > 0 ? error / sum : 0), inside}});
+  cost.set(Figure::kNetworkHop, {{term::kHops, 0, {}, between}});
 }
 
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
@@ -137,8 +138,7 @@ double tail_share(const Platform& platform, const Communicator& communicator, co
 }
 
 uncertainty::Term term_of(std::string_view label, const Learned& value, const ParameterRow& row, double factor) {
-  return {label, 0, ErrorPart(value).times(factor), value.measured ? uncertainty::kMeasured : uncertainty::kAssumed,
-          &row};
+  return {label, 0, ErrorPart(value).times(factor), uncertainty::source_of(value, uncertainty::kAssumed), &row};
 }
 
 void CollectiveCost::set(Figure of, const std::vector<uncertainty::Term>& terms) {
@@ -162,9 +162,9 @@ uncertainty::Term CollectiveCost::term(Figure of) const {
 bool CollectiveCost::measured(Figure of) const {
   bool any = false;
   for (const auto& [figure, one] : terms_) {
-    if (figure != of) continue;
-    if (one.source != uncertainty::kMeasured) return false;
-    any = true;
+    if (figure != of && !(of == Figure::kBase && figure == Figure::kHop)) continue;
+    if (!uncertainty::from_data(one.source)) return false;
+    any = any || figure == of;
   }
   return any;
 }

@@ -32,7 +32,7 @@ struct CollectiveCost {
   [[nodiscard]] std::vector<uncertainty::Term> terms(Figure of) const;
   /// First term of a figure; of none, one without spread.
   [[nodiscard]] uncertainty::Term term(Figure of) const;
-  /// It has terms, all of them measured. Base and hop inside nodes are measured together, as kBase says.
+  /// It has terms, all of them from measurements, here or on another machine. kBase stands for hops inside nodes too.
   [[nodiscard]] bool measured(Figure of) const;
 
   /// Latency of the first byte. @param inside, between  hops one after the other in nodes and between them

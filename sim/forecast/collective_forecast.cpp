@@ -7,6 +7,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/engine/many_flows.hpp"
+#include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/host_path.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
 
@@ -27,35 +28,53 @@ constexpr double kClusterContentionError = 2 * kContentionError;
 // all_reduce and all_gather 10 to 26 % longer than their cables do; other CPUs have more or less
 constexpr double kHostMemoryError = 0.15;
 constexpr double kSlowdownWorthSaying = 0.01;  // source: ours, half of the tightest target of a collective's forecast
+constexpr double kRounding = 1e-12;            // source: ours, of the time: far above what sums of doubles lose
 constexpr std::size_t kNamedLimits = 8;        // ours: links named as bottleneck of an operation of many messages
 
-/// Largest error of a link's rate that limits, in parts of the whole time.
-double links_error(const CollectiveJob& job, const CollectiveRun& run, double flow_share) {
-  double error = 0;
-  for (const int limit : run.limited_by)
-    if (limit != kOwnCap) error = std::max(error, job.machine.rel_error(limit));
-  return error * flow_share;
+/// Serialisation on the links: the largest error of a rate that limits, without seconds.
+Term term_of_links(const CollectiveJob& job, const CollectiveRun& run, double flow_share) {
+  Term links{term::kSerialisation, 0, ErrorPart(0.0), {}};
+  for (const int limit : run.limited_by) {
+    if (limit == kOwnCap) continue;
+    const double error = job.machine.rel_error(limit) * flow_share;
+    if (!links.source.empty() && error <= links.spread.sigma) continue;
+    links.spread = ErrorPart(error);
+    links.source = uncertainty::rate_source(job.machine, limit);
+  }
+  return links;
 }
 
-/// Parts of the time and its spreads by parameter: derivatives of the time by their logarithms. Of
-/// hops that pass while bytes flow (CollectivePlan::hidden_s) both count by their squares.
-std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
+/// Latencies before the bytes, and of the fabric beyond the nearest nodes.
+std::vector<Term> latencies_of(const CollectiveRun& run, double time_s) {
+  const CollectivePlan& plan = run.plan;
+  std::vector<Term> terms;
+  double beyond_s = plan.latency_s + plan.hidden_s;
+  for (Term part : plan.latency_terms) {
+    part.spread = part.spread.times(1 / time_s);
+    beyond_s -= part.seconds;
+    terms.push_back(part);
+  }
+  if (plan.hidden_s > 0) {  // by hops between nodes
+    const double both_s = plan.between_s + run.flow_s - plan.hidden_s;
+    terms.back().spread = terms.back().spread.times(plan.between_s / both_s);
+    terms.back().seconds -= plan.hidden_s;
+  }
+  if (beyond_s < -kRounding * time_s)
+    terms.back().seconds += beyond_s;  // noise hides more of the hops than the plan says
+  if (beyond_s > kRounding * time_s) terms.push_back({term::kDistance, beyond_s, {}, uncertainty::kAssumed});
+  return terms;
+}
+
+/// Parts of the time and its spreads by parameter: derivatives of the time by their logarithms. Of hops that pass while
+/// bytes flow (CollectivePlan::hidden_s) both count by their squares. The bytes take the time that the first of the
+/// rates gives them, that of links before that of thread blocks. @param waited_s  of their time, for other collectives
+std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run, double waited_s) {
   const CollectivePlan& plan = run.plan;
   const double time_s = run.time_s(), both_s = plan.between_s + run.flow_s - plan.hidden_s;
   const double flow_s = plan.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
-  std::vector<Term> terms;
-  double latency_s = 0;
-  for (Term part : plan.latency_terms) {
-    part.spread = part.spread.times(1 / time_s);
-    latency_s += part.seconds;
-    terms.push_back(part);
-  }
-  if (plan.hidden_s > 0) {
-    terms.back().spread = terms.back().spread.times(plan.between_s / both_s);  // that of hops between nodes
-    terms.back().seconds -= plan.hidden_s;
-  }
-  terms.push_back({term::kSerialisation, run.flow_s / run.stretch, ErrorPart(links_error(job, run, flow_s / time_s)),
-                   uncertainty::kMeasured});
+  std::vector<Term> terms = latencies_of(run, time_s);
+  const std::size_t latencies = terms.size();
+  if (const Term links = term_of_links(job, run, flow_s / time_s); !links.source.empty()) terms.push_back(links);
   const auto add = [&](Figure of) {
     for (Term part : plan.cost.terms(of)) {
       part.spread = part.spread.times(-flow_s / time_s);
@@ -65,8 +84,12 @@ std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
   add(Figure::kLinks);
   if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end())
     add(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock);
-  terms.push_back({term::kFilling, run.flow_s - run.flow_s / run.stretch});
-  terms.push_back({term::kDistance, plan.latency_s + plan.hidden_s - latency_s});
+  if (terms.size() == latencies) terms.push_back({term::kSerialisation, 0, {}, uncertainty::kAssumed});
+  const double alone_s = run.flow_s - waited_s, filling_s = alone_s - alone_s / run.stretch;
+  terms[latencies].seconds += alone_s - filling_s;
+  const std::string_view source = terms[latencies].source;
+  if (filling_s > kRounding * time_s) terms.push_back({term::kFilling, filling_s, {}, source});
+  if (waited_s > 0) terms.push_back({term::kContention, waited_s, {}, uncertainty::kAssumed});
   return terms;
 }
 
@@ -77,15 +100,16 @@ bool memory_unknown(const CollectiveJob& job) {
   return node.host_memory(node.socket_of(node.gpu(job.communicator.gpus.front()))).both < 0;
 }
 
-/// All terms of a run, as the devices take it.
-uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run) {
+/// All terms of a run, as the devices take it. @param waited_s  of its time, for other collectives
+uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, double waited_s = 0) {
   std::set<std::string> warnings;
-  if (run.scheduled) return terms_of_rounds(job, run, warnings);
+  if (run.scheduled) return terms_of_rounds(job, run, waited_s, warnings);
   const Calibration& calibration = job.node().calibration();
   uncertainty::Terms terms(calibration, run.time_s());
-  terms.add(parts_of(job, run));
-  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B),
-            uncertainty::kScatter);
+  terms.add(parts_of(job, run, waited_s));
+  const uncertainty::Kind kind{false, job.communicator.nodes};
+  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
+            uncertainty::misfit_source(calibration, kind));
   if (memory_unknown(job)) terms.add(term::kHostPath, kHostMemoryError);
   terms.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
   terms.bound(run.wire_s);
@@ -177,11 +201,9 @@ std::string in_several(const std::vector<CollectiveJob>& jobs) {
 /// What others add to the error and to what has to be said.
 void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& first, bool nodes,
                     CollectiveForecast& forecast) {
-  uncertainty::Terms terms = terms_of(jobs.front(), first.together);
+  const double waited_s = std::max(0.0, first.together.flow_s - first.alone.flow_s);
+  uncertainty::Terms terms = terms_of(jobs.front(), first.together, waited_s);
   terms.add(term::kContention, (nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
-  const double waited_s = first.together.flow_s - first.alone.flow_s;
-  terms.add_part(term::kSerialisation, -waited_s);
-  terms.add_part(term::kContention, waited_s);
   jobs.front().launching.issue(terms);
   set_terms(terms, forecast);
   if (first.shared_late) forecast.warnings.emplace_back(kSharedLate);
@@ -203,6 +225,13 @@ void add_host(const CollectiveJob& job, CollectiveForecast& forecast) {
     forecast.limited_by = "host";
   }
   const std::string warning = job.launching.warning(job.node().topology().name, forecast.device_s);
+  if (!warning.empty()) forecast.warnings.push_back(warning);
+}
+
+/// Warns of figures of other machines, where this one has others of its own.
+void add_inherited(const CollectiveJob& job, CollectiveForecast& forecast) {
+  const std::string warning = uncertainty::inherited_warning(job.node().calibration(), job.node().topology().name,
+                                                             forecast.terms, forecast.time_s);
   if (!warning.empty()) forecast.warnings.push_back(warning);
 }
 
@@ -256,6 +285,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   if (bottleneck.empty()) forecast.limited_by = limit_of_no_link(run);
   forecast.warnings = warnings_of(job, run, run.messages ? kNamedLimits : run.limited_by.size());
   if (run.messages) forecast.messages = facts_of(*run.messages);
+  add_inherited(job, forecast);
   add_host(job, forecast);
   return forecast;
 }

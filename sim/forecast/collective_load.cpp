@@ -204,8 +204,14 @@ CollectiveForecast rounds_in_load(const CollectiveJob& job, const congestion::Ne
   CollectiveForecast forecast = forecast_of(job, lone);
   forecast.interval.low_s *= run.time_s() / forecast.time_s;
   forecast.interval.high_s *= run.time_s() / forecast.time_s;
-  forecast.terms.push_back(
-      {load.noise ? uncertainty::term::kNoise : uncertainty::term::kContention, run.time_s() - forecast.time_s});
+  const double more_s = run.time_s() - forecast.time_s;
+  if (more_s > 0)
+    forecast.terms.push_back({load.noise ? uncertainty::term::kNoise : uncertainty::term::kContention,
+                              more_s,
+                              {},
+                              load.noise ? uncertainty::kScatter : uncertainty::kAssumed});
+  else  // by rounding, and by another order of messages
+    for (uncertainty::Term& term : forecast.terms) term.seconds *= run.time_s() / forecast.time_s;
   forecast.time_s = run.time_s();
   forecast.load = std::move(out);
   return forecast;

@@ -71,7 +71,7 @@ class Judge {
     if (constraint < 0) return;
     const std::string name = name_of_key(first + constraint);
     forecast_.bottleneck.insert(name);
-    uncertainty::add_limit(node.constraints()[at(constraint)], name, terms_, forecast_.warnings);
+    uncertainty::add_limit(node, constraint, name, terms_, forecast_.warnings);
   }
 
   void judge_message(const PlannedCopy& copy, double bytes) {
@@ -153,8 +153,7 @@ void add_host(const Cluster& machine, const CopyRequest& request, uncertainty::T
   const bool single = request.timing == Timing::kSingle;
   const launch::HostTime issue{request.issue_s(), copies * host.issue.low_s, copies * host.issue.high_s};
   const launch::Launching issuing{launch::Kind::kProcess, 1, issue, host.wait, host.lender};
-  terms.issue({issue, host.wait, single ? 1 : 0, single,
-               issuing.inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
+  terms.issue({issue, host.wait, single ? 1 : 0, single, launch::source_of_host(host.lender)});
   forecast.issued = {true, issue.s, terms.device_s(), issue.s > terms.device_s()};
   if (forecast.issued->host_bound) forecast.bottleneck.clear();
   const std::string warning = issuing.warning(machine.node().topology().name, terms.device_s());
@@ -171,7 +170,7 @@ void add_parts(const CopyRuns& runs, const CopyForecast& forecast, uncertainty::
   const double base_s = std::min(latency_s, quiet_s);
   terms.add_part(term::kBase, base_s);
   terms.add_part(term::kSerialisation, quiet_s - base_s);
-  terms.add_part(term::kNoise, devices_s - quiet_s);
+  terms.add_part(term::kNoise, devices_s - quiet_s, uncertainty::kScatter);
 }
 
 query::Key timing_result() {
@@ -207,6 +206,9 @@ CopyForecast forecast_planned(const Cluster& machine, Solver& solver, const Copy
   if (request.host) add_host(machine, request, terms, forecast);
   add_parts(runs, forecast, terms);
   set_terms(terms, forecast);
+  const std::string inherited =
+      inherited_warning(machine.node().calibration(), machine.node().topology().name, forecast.terms, forecast.time_s);
+  if (!inherited.empty()) forecast.warnings.insert(inherited);
   double bytes = 0;
   for (const Copy& copy : request.copies) bytes += copy.bytes;
   forecast.bandwidth_Bps = bytes / forecast.time_s;

@@ -46,28 +46,54 @@ void add_copy(const Platform& platform, const activities::PlannedTransfer& plan,
                           : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
   if (plan.transport == "staged" && plan.chosen)
     warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
-  terms.add_largest(term::kMisfit, scatter_of(platform.calibration(), plan.model, bytes), kScatter);
-  terms.add_largest(term::kSerialisation, 0, kMeasured);
-  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), kMeasured);
+  const Calibration& calibration = platform.calibration();
+  terms.add_largest(term::kMisfit, scatter_of(calibration, plan.model, bytes), scatter_source(calibration, plan.model));
+  const std::string_view source = plan.used.empty() ? kAssumed : source_of(calibration, plan.used.front());
+  terms.add_largest(term::kSerialisation, 0, source);  // until a link limits it: a rate of the transport's own
+  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), source);
 }
 
 void add_message(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, Terms& terms,
                  std::set<std::string>& warnings) {
   const Platform& node = cluster.node();
-  terms.add_largest(term::kMisfit, scatter_of(node.calibration(), plan.transport, bytes), kScatter);
-  terms.add_largest(term::kSerialisation, plan.rate_error, kMeasured);
-  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), kMeasured);
+  const std::string_view source = plan.stand_in ? kOtherMachines : message_source(node, plan.transport, bytes);
+  terms.add_largest(term::kMisfit, scatter_of(node.calibration(), plan.transport, bytes),
+                    scatter_source(node.calibration(), plan.transport));
+  terms.add_largest(term::kSerialisation, plan.rate_error, source);
+  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), source);
   if (!plan.distance.empty()) terms.add_largest(term::kDistance, kPairError, kAssumed);
   if (!plan.warning.empty()) warnings.insert(plan.warning);
   if (!plan.stand_in) return;
-  terms.add_largest(term::kMisfit, kMessageStandInError, kAssumed);
+  terms.add_once(term::kMisfit, kMessageStandInError, kOtherMachines);
   warnings.insert("no message inside a node of " + node.topology().name +
                   " of this size was measured: what its steps take on other machines and the rates of links stand in");
 }
 
-void add_limit(const Constraint& limit, const std::string& id, Terms& terms, std::set<std::string>& warnings) {
-  terms.add_largest(term::kSerialisation, limit.capacity.rel_error, kMeasured);
-  if (!limit.capacity.calibrated) warnings.insert("the rate of " + id + " is nominal, not calibrated");
+void add_limit(const Platform& node, int limit, const std::string& id, Terms& terms, std::set<std::string>& warnings) {
+  const Resolved& rate = node.constraints()[at(limit)].capacity;
+  terms.add_largest(term::kSerialisation, rate.rel_error, source_of(node.calibration(), rate, kNominal));
+  if (!rate.calibrated) warnings.insert("the rate of " + id + " is nominal, not calibrated");
+}
+
+std::string_view rate_source(const Cluster& cluster, int key) {
+  const Platform& node = cluster.node();
+  const int of_nodes = cluster.nodes() * static_cast<int>(node.constraints().size());
+  if (key < of_nodes)
+    return source_of(node.calibration(), node.constraints()[at(key) % node.constraints().size()].capacity, kNominal);
+  if (!cluster.calibrated(key)) return kNominal;
+  for (const std::string& name : Transports::message_names())
+    if (Transports::crosses_network(name) && node.transports().message(name) != nullptr)
+      return message_source(node, name, 1);
+  return kMeasured;
+}
+
+std::string_view message_source(const Platform& node, const std::string& transport, double bytes) {
+  const TransportModel* curve = node.transports().message(transport);
+  return curve == nullptr ? kAssumed : source_of(node.calibration(), curve->regime(bytes).startup);
+}
+
+std::string_view scatter_source(const Calibration& calibration, const std::string& transport) {
+  return scatter_of_kind(calibration, transport, 0) != nullptr ? kScatter : kAssumed;
 }
 
 Terms terms_of_copy(const activities::ProblemBuilder& builder, const Solution& solution,
@@ -78,7 +104,7 @@ Terms terms_of_copy(const activities::ProblemBuilder& builder, const Solution& s
   add_copy(platform, plan, bytes, terms, warnings);
   int limit = solution.limited_by[at(plan.main_activity)];
   if (limit == kOwnCap) limit = plan.cap_link;
-  if (limit >= 0) add_limit(platform.constraints()[at(limit)], "", terms, warnings);
+  if (limit >= 0) add_limit(platform, limit, "", terms, warnings);
   add_extrapolation(platform, bytes, plan.latency_s, terms, warnings);
   terms.bound(activities::wire_bound_s(platform, builder.problem()));
   return terms;
@@ -86,7 +112,7 @@ Terms terms_of_copy(const activities::ProblemBuilder& builder, const Solution& s
 
 void add_sharing(const std::vector<activities::Transfer>& transfers, Terms& terms, std::set<std::string>& warnings) {
   if (transfers.size() < 2) return;
-  terms.add(term::kContention, kSharing, kMeasured);
+  terms.add(term::kContention, kSharing, kScatter);
   std::map<int, std::set<int>> targets, sources;
   for (const activities::Transfer& t : transfers) {
     if (t.by != activities::MoveBy::kSm || t.source == t.target) continue;
@@ -108,9 +134,10 @@ void add_extrapolation(const Platform& platform, double size_B, double latency_s
   const Calibration& calibration = platform.calibration();
   if (size_B <= calibration.valid_to_B && size_B >= calibration.valid_from_B) return;
   const bool above = size_B > calibration.valid_to_B;
-  warnings.insert("size is " + std::string(above ? "above" : "below") + " the calibrated range " +
-                  to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
-                  ": extrapolated");
+  if (calibration.valid_from_B < calibration.valid_to_B)  // one size is no range
+    warnings.insert("size is " + std::string(above ? "above" : "below") + " the calibrated range " +
+                    to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
+                    ": extrapolated");
   const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
   const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
   const double time_s = terms.device_s(), grows = time_s > 0 ? std::max(0.0, 1 - latency_s / time_s) : 0;

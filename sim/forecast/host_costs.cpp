@@ -34,6 +34,12 @@ const std::string& measured_host() {
   return id;
 }
 
+std::string_view source_of_host(const std::string& lender) {
+  static const std::string measured = "inherited:" + measured_host();
+  if (lender.empty()) return uncertainty::kMeasured;
+  return lender == measured_host() ? std::string_view(measured) : uncertainty::kOtherMachines;
+}
+
 const std::string& name_of(Kind kind) { return launch_kinds()[at(static_cast<int>(kind))]; }
 
 Kind kind_named(const std::string& name) {

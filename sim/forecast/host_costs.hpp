@@ -14,6 +14,9 @@ namespace linkcast::launch {
 /// Platform whose hosts stand for those that nobody measured. source: the only ones measured so far
 const std::string& measured_host();
 
+/// Source of what a host costs (uncertainty::Term). @param lender  HostCosts::lender()
+std::string_view source_of_host(const std::string& lender);
+
 /// Who issues the calls of a collective, or copies.
 enum class Kind {
   kGraph,          ///< nobody while they run: the time of the devices alone

@@ -57,11 +57,11 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
   const Learned base = learned(known, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
   const Learned hop = learned(known, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
-  cost.set(Figure::kBase,
-           {{uncertainty::term::kBase, 0, ErrorPart(base), uncertainty::kMeasured, &key::host_base[protocol]}});
+  cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base),
+                            uncertainty::source_of(base, uncertainty::kPrior), &key::host_base[protocol]}});
   cost.hop_s = hop.value;
-  cost.set(Figure::kHop,
-           {{uncertainty::term::kHops, 0, ErrorPart(hop), uncertainty::kMeasured, &key::host_hop[protocol]}});
+  cost.set(Figure::kHop, {{uncertainty::term::kHops, 0, ErrorPart(hop),
+                           uncertainty::source_of(hop, uncertainty::kPrior), &key::host_hop[protocol]}});
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
   const Learned rate = learned(known, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {

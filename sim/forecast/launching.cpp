@@ -13,7 +13,7 @@ double Launching::time_s(double device_s) const {
 
 void Launching::issue(uncertainty::Terms& terms) const {
   if (!by_host()) return;
-  terms.issue({host, wait, calls, false, inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
+  terms.issue({host, wait, calls, false, source_of_host(inherited_from)});
 }
 
 std::string Launching::warning(const std::string& machine, double device_s) const {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/forecast/terms.hpp"
+#include "sim/forecast/copy_terms.hpp"
 #include "sim/plan/cluster_problem.hpp"
 #include "sim/plan/inside_path.hpp"
 #include "sim/plan/mpi_costs.hpp"
@@ -189,6 +189,10 @@ ProcessCost process_cost(const Platform& node, const activities::InsideTurn& tur
   return {post.time_s + more_s, std::hypot(post.error * post.time_s, activities::host_spread() * more_s), false};
 }
 
+std::string_view source_of(const ProcessCost& process) {
+  return process.measured ? uncertainty::kMeasured : uncertainty::kAssumed;
+}
+
 std::string warning_of(const Platform& node, const ProcessCost& process) {
   return process.measured ? ""
                           : "what a process pays to post a message was not measured on " + node.topology().name +
@@ -205,7 +209,7 @@ CopyForecast of_copies(const Cluster& machine, Solver& solver, const CopyRequest
   CopyForecast forecast = forecast_planned(machine, solver, copies);
   const auto messages = static_cast<double>(request.copies.size());  // a process posts what it sends and what it gets
   uncertainty::Terms host(machine.node().calibration(), process.time_s * messages);
-  host.add(uncertainty::term::kLaunch, process.error_s / process.time_s);
+  host.add(uncertainty::term::kLaunch, process.error_s / process.time_s, source_of(process));
   host.add_part(uncertainty::term::kLaunch, host.time_s());
   if (host.time_s() > forecast.time_s) forecast.terms = host.list();
   forecast.time_s = std::max(forecast.time_s, host.time_s());
@@ -223,9 +227,11 @@ CopyForecast of_processes(const Cluster& machine, const CopyRequest& request, co
   const Calibration& calibration = machine.node().calibration();
   uncertainty::Terms terms(calibration, process.time_s + moving_s);
   terms.add(uncertainty::term::kMisfit, uncertainty::scatter_of(calibration, turn.transport, copy.bytes),
-            uncertainty::kScatter);
-  terms.add(uncertainty::term::kSerialisation,
-            std::hypot(process.error_s, turn.rate_error * moving_s) / terms.time_s());
+            uncertainty::scatter_source(calibration, turn.transport));
+  const std::string_view rate =
+      turn.measured ? uncertainty::message_source(machine.node(), turn.transport, copy.bytes) : uncertainty::kAssumed;
+  terms.add(uncertainty::term::kSerialisation, turn.rate_error * moving_s / terms.time_s(), rate);
+  terms.add(uncertainty::term::kLaunch, process.error_s / terms.time_s(), source_of(process));
   terms.add_part(uncertainty::term::kLaunch, process.time_s);
   terms.add_part(uncertainty::term::kSerialisation, moving_s);
   set_terms(terms, forecast);
@@ -245,8 +251,9 @@ CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRe
   const Calibration& calibration = machine.node().calibration();
   uncertainty::Terms terms(calibration, stages.pace(solver));
   terms.add(uncertainty::term::kMisfit, uncertainty::scatter_of(calibration, queue.transport, queue.bytes),
-            uncertainty::kScatter);
-  terms.add(uncertainty::term::kSerialisation, stages.rate_error());
+            uncertainty::scatter_source(calibration, queue.transport));
+  terms.add(uncertainty::term::kSerialisation, stages.rate_error(),
+            uncertainty::message_source(machine.node(), queue.transport, queue.bytes));
   terms.add_part(uncertainty::term::kSerialisation, terms.time_s());
   terms.bound(stages.wire_s());
   set_terms(terms, forecast);

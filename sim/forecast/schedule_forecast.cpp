@@ -57,16 +57,75 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const ScheduledRu
   return warnings;
 }
 
-/// Of its single messages, which collectives that were fitted on this machine contain.
-double messages_scatter(const CollectiveJob& job, const ScheduledRun& rounds) {
+/// Transport of most bytes.
+const std::string& main_transport(const ScheduledRun& rounds) {
+  static const std::string none;
+  const auto& all = rounds.times.transport_B;
+  const auto most =
+      std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == all.end() ? none : most->first;
+}
+
+/// Scatter of its single messages, which collectives that were fitted on this machine contain.
+uncertainty::Term scatter_of_messages(const CollectiveJob& job, const ScheduledRun& rounds) {
   const Calibration& calibration = job.node().calibration();
+  uncertainty::Term scatter{term::kMisfit, 0, ErrorPart(0.0), uncertainty::kScatter};
   const char* kind = job.one_node() ? "mpi_collective" : "mpi_collective_network";
-  if (uncertainty::scatter_of_kind(calibration, kind, job.size_B) != nullptr) return 0;
-  if (rounds.times.stand_in) return kStandInError;
-  double scatter = 0;
-  for (const auto& [transport, bytes] : rounds.times.transport_B)
-    scatter = std::max(scatter, uncertainty::scatter_of(calibration, transport, job.size_B));
+  if (uncertainty::scatter_of_kind(calibration, kind, job.size_B) != nullptr) return scatter;
+  if (rounds.times.stand_in) return {term::kMisfit, 0, ErrorPart(kStandInError), uncertainty::kOtherMachines};
+  for (const auto& [transport, bytes] : rounds.times.transport_B) {
+    const double sigma = uncertainty::scatter_of(calibration, transport, job.size_B);
+    if (sigma <= scatter.spread.sigma) continue;
+    scatter.spread = ErrorPart(sigma);
+    scatter.source = uncertainty::scatter_source(calibration, transport);
+  }
   return scatter;
+}
+
+/// Copies through host memory, or of what a rank keeps inside its GPU.
+std::string_view staging_source(const CollectiveJob& job, const ScheduledRun& rounds) {
+  const Platform& node = job.node();
+  const auto source_of_copy = [&](const char* name) {
+    return uncertainty::source_of(node.calibration(), node.transports().get(name).regimes.front().startup);
+  };
+  if (rounds.staging == Staging::kNone) return source_of_copy("local");
+  if (rounds.copies.assumed) return uncertainty::kAssumed;
+  if (rounds.staging == Staging::kPinned) return source_of_copy("d2h");
+  const LibraryParameters known(node.calibration());
+  const Learned own = learned(known, job.communicator.library, key::staging_rate, {1, 1});
+  return own.measured ? own.provenance : source_of_copy("d2h_pageable");
+}
+
+/// Parts of the time, which they add up to. Delays that pass one after the other are those of the longest chain.
+/// @param moving_s  seconds of the messages
+std::vector<uncertainty::Term> parts_of_rounds(const CollectiveJob& job, const ScheduledRun& rounds, double moving_s,
+                                               double time_s) {
+  const activities::ScheduleTimes& times = rounds.times;
+  const bool host = rounds.staging != Staging::kNone;
+  const LibraryParameters known(job.node().calibration());
+  const std::string& library = job.communicator.library;
+  const LibraryRow& post_row = host ? key::host_post : key::gpu_post;
+  const std::string_view post = uncertainty::source_of(learned(known, library, post_row), uncertainty::kAssumed);
+  const std::string_view reduction =
+      host ? uncertainty::source_of(learned(known, library, key::host_reduce), uncertainty::kAssumed)
+           : uncertainty::kAssumed;
+  const std::string_view messages = times.stand_in
+                                        ? uncertainty::kOtherMachines
+                                        : uncertainty::message_source(job.node(), main_transport(rounds), job.size_B);
+  const double latency_s = std::min(times.latency_s, moving_s);
+  const double scale = times.latency_s > 0 ? latency_s / times.latency_s : 0;
+  const double starts_s = scale * std::max(0.0, times.latency_s - times.posting_s - times.starting_s);
+  const double first_s = std::min(scale * times.first_s, starts_s);
+  const double adding_s = std::clamp(times.combine_s - times.starting_s, 0.0, moving_s - latency_s);
+  const ErrorPart starts(times.delay_error * times.latency_s / time_s);
+  const bool by_first = 2 * first_s >= starts_s;  // the larger part holds the error of all start-ups
+  return {{term::kBase, first_s, by_first ? starts : ErrorPart(0.0), messages},
+          {term::kHops, starts_s - first_s, by_first ? ErrorPart(0.0) : starts, messages},
+          {term::kReduction, scale * times.starting_s + adding_s,
+           times.combine.rate_error.times(-times.combine_s / time_s), reduction, host ? &key::host_reduce : nullptr},
+          {term::kLaunch, scale * times.posting_s, {}, post, &post_row},
+          {term::kStaging, rounds.inside_s(), {}, staging_source(job, rounds)},
+          {term::kSerialisation, moving_s - latency_s - adding_s, {}, messages}};
 }
 
 }  // namespace
@@ -82,26 +141,22 @@ std::string transport_refusal(const CollectiveJob& job) {
   return "";
 }
 
-uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run,
+uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run, double waited_s,
                                    std::set<std::string>& warnings) {
   const ScheduledRun& rounds = *run.scheduled;
   const Calibration& calibration = job.node().calibration();
-  const double time = run.time_s();
-  uncertainty::Terms terms(calibration, time);
-  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B),
-            uncertainty::kScatter);
-  terms.add(term::kMisfit, messages_scatter(job, rounds), uncertainty::kScatter);
-  terms.add(term::kBase, rounds.times.delay_error * rounds.times.latency_s / time, uncertainty::kMeasured);
-  const double inside_s = rounds.inside_s() + rounds.times.combine_s + rounds.times.latency_s;
-  terms.add(
-      {{term::kReduction, rounds.times.combine_s, rounds.times.combine.rate_error.times(-rounds.times.combine_s / time),
-        rounds.times.combine.measured ? uncertainty::kMeasured : uncertainty::kAssumed},
-       {term::kBase, rounds.times.latency_s},
-       {term::kStaging, rounds.inside_s()},
-       {term::kSerialisation, std::max(0.0, time - inside_s)}});
-  for (const ErrorPart& part : rounds.copies.error_s) terms.add({{term::kStaging, 0, part.times(1 / time)}});
+  const double time_s = run.time_s();
+  const uncertainty::Kind kind{true, job.communicator.nodes};
+  uncertainty::Terms terms(calibration, time_s);
+  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
+            uncertainty::misfit_source(calibration, kind));
+  terms.add({scatter_of_messages(job, rounds)});
+  terms.add(parts_of_rounds(job, rounds, std::max(0.0, time_s - rounds.inside_s() - waited_s), time_s));
+  for (const ErrorPart& part : rounds.copies.error_s)
+    terms.add({{term::kStaging, 0, part.times(1 / time_s), staging_source(job, rounds)}});
   if (rounds.times.steady) terms.add(term::kMisfit, kSteadyError);
   uncertainty::add_extrapolation(job.node(), job.size_B, rounds.times.latency_s, terms, warnings);
+  if (waited_s > 0) terms.add({{term::kContention, waited_s, {}, uncertainty::kAssumed}});
   terms.bound(run.wire_s);
   return terms;
 }
@@ -111,7 +166,7 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
   CollectiveForecast forecast;
   std::set<std::string> extrapolated;
   const std::vector<int> limits = limits_of(rounds.times);
-  const uncertainty::Terms terms = terms_of_rounds(job, run, extrapolated);
+  const uncertainty::Terms terms = terms_of_rounds(job, run, 0, extrapolated);
   forecast.time_s = terms.time_s();
   forecast.interval = terms.interval();
   forecast.terms = terms.list();
@@ -131,6 +186,9 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
     forecast.limited_by = 2 * forecast.latency_s >= forecast.time_s ? "start-up" : "rates of single messages";
   forecast.warnings = warnings_of(job, rounds, forecast.time_s, limits);
   forecast.warnings.insert(forecast.warnings.end(), extrapolated.begin(), extrapolated.end());
+  const std::string inherited = uncertainty::inherited_warning(job.node().calibration(), job.node().topology().name,
+                                                               forecast.terms, forecast.time_s);
+  if (!inherited.empty()) forecast.warnings.push_back(inherited);
   return forecast;
 }
 

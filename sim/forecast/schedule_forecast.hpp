@@ -15,7 +15,9 @@ std::string transport_refusal(const CollectiveJob& job);
 /// Of a run of rounds of messages, alone or with others.
 CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const CollectiveRun& run);
 /// All terms of such a run. @param warnings  gets that of a size outside the calibrated range
-uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run, std::set<std::string>& warnings);
+/// @param waited_s  of its time, for other collectives
+uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run, double waited_s,
+                                   std::set<std::string>& warnings);
 
 /// The other algorithms that have the operation, where all messages are simulated.
 Alternatives other_schedules(const CollectiveJob& job, const CollectiveRun& taken, Solver& solver);

@@ -1,8 +1,12 @@
 #include "sim/forecast/terms.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "sim/base/input_error.hpp"
 #include "sim/base/statistics.hpp"
@@ -17,6 +21,9 @@ constexpr double kUnmeasured = 0.3;
 // one's. source: half of the points of MPI that were left out miss by 8 % and more in each class (docs/accuracy.md),
 // 0.12 of a normal distribution
 constexpr double kNoneFitted = 0.12;
+constexpr double kRounding = 1e-12;  // source: ours, of a time: far above what sums of doubles lose, far below a term
+constexpr double kDecides = 0.1;     // source: ours, share of a time
+constexpr std::string_view kInherited = "inherited:";
 
 }  // namespace
 
@@ -25,13 +32,52 @@ double paced_s(double host_s, double device_s, double wait_s, int calls) {
   return (host_s + (calls - 1) * std::max(host_s, device_s) + device_s + wait_s) / calls;
 }
 
+std::string_view source_of(const Learned& figure, std::string_view prior) {
+  return figure.provenance.empty() ? prior : figure.provenance;
+}
+
+std::string_view source_of(const Calibration& calibration, const Resolved& figure, std::string_view otherwise) {
+  const Parameter* own = figure.calibrated ? calibration.find(figure.name) : nullptr;
+  return own != nullptr ? std::string_view(own->provenance) : figure.calibrated ? kMeasured : otherwise;
+}
+
+bool from_data(std::string_view source) { return source != kTable && source != kAssumed && source != kNominal; }
+
+std::string source_text(std::string_view source) {
+  if (source == "fitted") return std::string(kMeasured);
+  if (source == kPrior) return std::string(kAssumed);
+  if (source.starts_with("derived")) return "derived from measurements";
+  if (!source.starts_with(kInherited)) return std::string(source);
+  source.remove_prefix(kInherited.size());
+  return "inherited from " + std::string(source.substr(0, source.find(',')));
+}
+
 void Terms::add_largest(std::string_view label, double sigma_log, std::string_view source) {
-  for (Term& one : terms_)
-    if (one.label == label && one.source == source) {
-      one.spread.sigma = std::max(one.spread.sigma, sigma_log);
-      return;
-    }
+  Term* known = find(label);
+  if (known == nullptr) return add(label, sigma_log, source);
+  if (sigma_log <= known->spread.sigma) return;
+  known->spread.sigma = sigma_log;
+  known->source = source;
+}
+
+void Terms::add_once(std::string_view label, double sigma_log, std::string_view source) {
+  for (const Term& one : terms_)
+    if (one.label == label && one.source == source) return;
   add(label, sigma_log, source);
+}
+
+void Terms::add_part(std::string_view label, double seconds, std::string_view source) {
+  if (std::abs(seconds) <= kRounding * device_s_) return;
+  if (Term* known = find(label))
+    known->seconds += seconds;
+  else
+    terms_.push_back({label, seconds, {}, source});
+}
+
+Term* Terms::find(std::string_view label) {
+  for (Term& one : terms_)
+    if (one.label == label) return &one;
+  return nullptr;
 }
 
 double Terms::device_s() const { return host_ && host_->in_engine ? device_s_ - host_->issue.s : device_s_; }
@@ -90,14 +136,29 @@ const Scatter* scatter_of_kind(const Calibration& calibration, const std::string
   return nearest;
 }
 
+namespace {
+
+struct KindScatter {
+  const Scatter *fitted, *left_out;  ///< null: not measured
+};
+
+KindScatter scatter_of_collectives(const Calibration& calibration, const Kind& kind, double bytes) {
+  const std::string network = kind.nodes > 1 ? "_network" : "";
+  return {scatter_of_kind(calibration, (kind.messages ? "mpi_collective" : "collective") + network, bytes),
+          scatter_of_kind(calibration, (kind.messages ? "left_out.mpi" : "left_out.nccl") + network, bytes)};
+}
+
+}  // namespace
+
+std::string_view misfit_source(const Calibration& calibration, const Kind& kind) {
+  const auto [fitted, left_out] = scatter_of_collectives(calibration, kind, 0);
+  return fitted == nullptr && left_out == nullptr ? kAssumed : kScatter;
+}
+
 double misfit_of(const Calibration& calibration, const Kind& kind, double size_B) {
   const double bytes =
       std::nextafter(size_B, kLargest_B);  // classes of collectives contain their first size, not their last
-  const std::string network = kind.nodes > 1 ? "_network" : "";
-  const Scatter* fitted =
-      scatter_of_kind(calibration, (kind.messages ? "mpi_collective" : "collective") + network, bytes);
-  const Scatter* left_out =
-      scatter_of_kind(calibration, (kind.messages ? "left_out.mpi" : "left_out.nccl") + network, bytes);
+  const auto [fitted, left_out] = scatter_of_collectives(calibration, kind, bytes);
   const double own = fitted != nullptr ? fitted->sigma_log : kind.messages ? kNoneFitted : 0;
   const double sigma =
       fitted == nullptr && left_out == nullptr ? kUnmeasured : std::hypot(own, left_out ? left_out->sigma_log : 0);
@@ -121,32 +182,105 @@ double scatter_of(const Calibration& calibration, const std::string& transport, 
   return nearest ? nearest->sigma_log : kUnmeasured;
 }
 
-std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s) {
-  const std::size_t count = terms.size();
-  std::vector<double> shares(count, 0);
+namespace {
+
+/// Shares of the variance of ln(time), which may be below 0. @returns  one a term; all 0 where nothing has a spread
+std::vector<double> variance_shares(const Calibration& calibration, const std::vector<Term>& terms) {
+  std::vector<double> shares(terms.size(), 0);
   double variance = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < count; ++j) {
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    for (std::size_t j = 0; j < terms.size(); ++j) {
       const ErrorPart &a = terms[i].spread, &b = terms[j].spread;
       const double both =
           a.sigma * b.sigma * (i == j ? 1 : calibration.correlation.between(a.correlated, b.correlated));
       shares[i] += both;
       variance += both;
     }
-  std::vector<Json> rows;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Term& one = terms[i];
-    if (one.seconds == 0 && one.spread.sigma == 0) continue;
-    rows.push_back({{"label", one.label},
-                    {"time_s", one.seconds},
-                    {"time_share", one.seconds / time_s},
-                    {"spread", std::abs(one.spread.sigma)},
-                    {"uncertainty_share", variance > 0 ? shares[i] / variance : 0}});
-    if (!one.source.empty()) rows.back()["source"] = one.source;
-    if (one.parameter != nullptr)
-      rows.back()["parameter"] = std::string(one.parameter->subject) + "." + std::string(one.parameter->what);
+  for (double& share : shares) share = variance > 0 ? share / variance : 0;
+  return shares;
+}
+
+/// Terms of one label and source.
+struct Row {
+  std::string_view label;
+  std::string source;
+  double seconds = 0, share = 0;
+  std::vector<ErrorPart> spreads{};
+  std::vector<std::pair<double, std::string>> parameters{};  ///< share of the variance, size alone; name
+
+  void add(const Term& term, double of_variance) {
+    seconds += term.seconds;
+    share += of_variance;
+    spreads.push_back(term.spread);
+    if (term.parameter == nullptr) return;
+    const std::string name = std::string(term.parameter->subject) + "." + std::string(term.parameter->what);
+    const auto known =
+        std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) { return one.second == name; });
+    if (known == parameters.end())
+      parameters.emplace_back(std::abs(of_variance), name);
+    else
+      known->first += std::abs(of_variance);
+  }
+  [[nodiscard]] Json json(const Calibration& calibration, double time_s) const {
+    Json out{{"label", label},
+             {"time_s", seconds},
+             {"time_share", seconds / time_s},
+             {"spread", std::sqrt(variance_of(calibration, spreads))},
+             {"uncertainty_share", share},
+             {"source", source}};
+    if (parameters.empty()) return out;
+    out["parameter"] = std::max_element(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) {
+                         return a.first < b.first;
+                       })->second;
+    if (parameters.size() == 1) return out;
+    for (const auto& [ignored, name] : parameters) out["parameters"].push_back(name);
+    return out;
+  }
+};
+
+/// Rows in the order of their first terms.
+std::vector<Row> rows_of(const Calibration& calibration, const std::vector<Term>& terms) {
+  const std::vector<double> shares = variance_shares(calibration, terms);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].seconds == 0 && terms[i].spread.sigma == 0) continue;
+    const std::string source = source_text(terms[i].source);
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const Row& one) { return one.label == terms[i].label && one.source == source; });
+    if (row == rows.end()) row = rows.insert(rows.end(), Row{terms[i].label, source});
+    row->add(terms[i], shares[i]);
   }
   return rows;
+}
+
+bool any_own(const Calibration& calibration) {
+  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
+                     [](const auto& one) { return !one.second.provenance.starts_with(kInherited); });
+}
+
+}  // namespace
+
+std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s) {
+  std::vector<Json> rows;
+  for (const Row& row : rows_of(calibration, terms)) rows.push_back(row.json(calibration, time_s));
+  return rows;
+}
+
+std::string inherited_warning(const Calibration& calibration, const std::string& machine,
+                              const std::vector<Term>& terms, double time_s) {
+  std::map<std::string, std::pair<double, std::string>> lenders;  // seconds and labels by source
+  double inherited_s = 0;
+  for (const Term& term : terms) {
+    if (!term.source.starts_with(kInherited) || term.seconds <= 0 || term.label == term::kLaunch) continue;
+    auto& [seconds, labels] = lenders[source_text(term.source)];
+    if (labels.find(term.label) == std::string::npos) labels += (labels.empty() ? "" : ", ") + std::string(term.label);
+    seconds += term.seconds;
+    inherited_s += term.seconds;
+  }
+  if (inherited_s < kDecides * time_s || !any_own(calibration)) return "";
+  std::string text;
+  for (const auto& [source, one] : lenders) text += (text.empty() ? "" : "; ") + one.second + " " + source;
+  return "not measured on " + machine + ": " + text + fmt::format(", {:.0f} % of the time", 100 * inherited_s / time_s);
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {

@@ -30,7 +30,7 @@ struct Term {
   std::string_view label{};                 ///< one of kTerms
   double seconds = 0;                       ///< 0: no part of the time, a spread alone
   ErrorPart spread{};                       ///< of ln(time): standard deviation, signed
-  std::string_view source{};                ///< where value or spread come from: kMeasured, ...
+  std::string_view source{};                ///< where value and spread come from: kMeasured, ...
   const ParameterRow* parameter = nullptr;  ///< that it follows from; null: from none, or from several
 };
 /// Labels: start-up of the whole, hops one after the other, bytes on the tightest link or thread block, chunks and
@@ -42,9 +42,19 @@ inline constexpr std::string_view kBase = "base", kHops = "hops", kSerialisation
                                   kHostPath = "host path", kDistance = "distance", kLaunch = "launch", kNoise = "noise",
                                   kMisfit = "misfit", kReduction = "reduction", kStaging = "staging";
 }  // namespace term
-/// Sources.
+/// Sources; the provenance of a parameter (Parameter::provenance) is one too. kPrior is a prior beside measurements.
 inline constexpr std::string_view kMeasured = "measured", kTable = "library's table", kAssumed = "assumed",
+                                  kNominal = "nominal rate", kPrior = "believed", kOtherMachines = "other machines",
                                   kScatter = "scatter of measurements";
+/// Provenance of a looked-up figure, or `prior`.
+std::string_view source_of(const Learned& figure, std::string_view prior);
+/// Provenance of the calibration's parameter that a figure of a machine is, or `otherwise` where it stands in.
+std::string_view source_of(const Calibration& calibration, const Resolved& figure,
+                           std::string_view otherwise = kAssumed);
+/// From measurements of this machine or another, not a table or an assumption.
+bool from_data(std::string_view source);
+/// As answers name it: "measured", "inherited from hgx-h200", "derived from measurements", ...
+std::string source_text(std::string_view source);
 
 /// Part of a host, added to devices that work through its calls, one behind the other: it issues call i + 1 while they
 /// work on call i, so that the slower of both sets the pace; the first call and the wait after the last are waited for
@@ -72,12 +82,15 @@ class Terms {
   void add(std::string_view label, double sigma_log, std::string_view source = kAssumed) {
     terms_.push_back({label, 0, ErrorPart(sigma_log), source});
   }
-  /// One of several copies, independent of all others: the largest of each label and source counts.
+  /// One of several copies, independent of all others: the largest of each label counts, and its source.
   void add_largest(std::string_view label, double sigma_log, std::string_view source);
   /// Terms of parameters, whose errors may hang together.
   void add(const std::vector<Term>& terms) { terms_.insert(terms_.end(), terms.begin(), terms.end()); }
-  /// A part of device_s() that is as sure as the others say.
-  void add_part(std::string_view label, double seconds) { terms_.push_back({label, seconds}); }
+  /// Independent of all others, once a label and source: the first counts.
+  void add_once(std::string_view label, double sigma_log, std::string_view source);
+  /// A part of device_s(): joins the first term of this label, whose spread and source are its own.
+  /// @param source  where there is none. @param seconds  0 or what rounding leaves of it: nothing is added
+  void add_part(std::string_view label, double seconds, std::string_view source = kAssumed);
   /// The lower end is not below what the wires allow.
   /// @param wire_s  least time that the bytes can take (ClusterProblem::wire_bound_s). Where measured rates exceed
   ///                nominal ones the time itself is the bound
@@ -97,6 +110,8 @@ class Terms {
 
  private:
   [[nodiscard]] Interval devices() const;
+  /// First of a label; null: none.
+  [[nodiscard]] Term* find(std::string_view label);
 
   const Calibration* calibration_;
   double device_s_, wire_s_ = 0;
@@ -105,9 +120,15 @@ class Terms {
   std::optional<HostPart> host_{};
 };
 
-/// Terms as objects of an answer, those that are nothing left out: label, time_s, time_share, spread (of ln(time)),
-/// uncertainty_share (of the variance of ln(time); below 0 where it takes back what another adds), source, parameter.
+/// Terms as objects of an answer, one a label and source, those that are nothing left out: label, time_s, time_share,
+/// spread (of ln(time)), uncertainty_share (of the variance of ln(time); below 0 where it takes back what another
+/// adds), source, parameter (that with most of the variance), parameters (where there are several).
 std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s);
+/// Names the parts of a time that figures of other machines decide, on a machine that measured others itself; empty:
+/// none does, or the calibration says so already (Calibration::notes). Launching::warning() speaks of hosts.
+/// @param machine  its name
+std::string inherited_warning(const Calibration& calibration, const std::string& machine,
+                              const std::vector<Term>& terms, double time_s);
 void put_interval(Json& out, double time_s, const Interval& interval);
 
 /// Collectives whose forecasts err alike: of NCCL and its like, or of an MPI, in one node or between nodes.
@@ -119,6 +140,9 @@ struct Kind {
 /// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py). More the more
 /// nodes there are.
 double misfit_of(const Calibration& calibration, const Kind& kind, double size_B);
+
+/// Source of misfit_of().
+std::string_view misfit_source(const Calibration& calibration, const Kind& kind);
 
 /// Error of a forecast that lies so many doublings beyond the measured data. @param kind  left_out.nodes_doubled,
 /// left_out.size_doubled; a wide assumption, once, where nothing says it

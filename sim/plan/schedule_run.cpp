@@ -71,7 +71,8 @@ class Steps {
   void close() {
     problem_.settle();
     for (const std::size_t rank : busy_) {
-      if (posted_[rank] > 0) now_[rank].push_back(add_step(before_[rank], posted_[rank] * job_.costs.post_s));
+      if (posted_[rank] > 0)
+        now_[rank].push_back(add_step(before_[rank], posted_[rank] * job_.costs.post_s, &Chain::posting_s));
       before_[rank] = std::move(now_[rank]);
       now_[rank].clear();
       posted_[rank] = 0;
@@ -125,7 +126,11 @@ class Steps {
  private:
   void note(double time_s, double weight) {
     times_.time_s += weight * time_s;
-    times_.latency_s += weight * *std::max_element(latency_.begin(), latency_.end());
+    const Chain& longest = *std::max_element(latency_.begin(), latency_.end(), shorter);
+    times_.latency_s += weight * longest.latency_s;
+    times_.posting_s += weight * longest.posting_s;
+    times_.starting_s += weight * longest.starting_s;
+    if (times_.first_s == 0) times_.first_s = longest.first_s;
     times_.combine_s += weight * *std::max_element(combine_.begin(), combine_.end());
   }
 
@@ -140,7 +145,7 @@ class Steps {
     if (!eager) after.insert(after.end(), before_[to].begin(), before_[to].end());
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
-    const auto [latency, combine] = longest(after);
+    auto [chain, combine] = longest(after);
     const double posting = position * job_.costs.post_s;
     Message message{job_.ranks[from], job_.ranks[to], bytes, "", (eager ? 0 : reducing) + posting, weight};
     message.inside = job_.costs.inside;
@@ -148,7 +153,11 @@ class Steps {
     if (message.from.node != message.to.node) message.transport = job_.transport;
     const PlannedMessage plan = add_message(problem_, message, std::move(after));
     const double delay = problem_.delay_s(plan.activity);
-    latency_.push_back(latency + delay - (eager ? 0 : adding));
+    chain.latency_s += delay - (eager ? 0 : adding);
+    chain.posting_s += posting;
+    chain.starting_s += eager ? 0 : reducing - adding;
+    if (chain.first_s == 0) chain.first_s = delay - posting - (eager ? 0 : reducing);
+    latency_.push_back(chain);
     combine_.push_back(combine + (eager ? 0 : reducing));
     now(to).push_back(plan.activity);
     if (!eager) now(from).push_back(plan.activity);
@@ -160,20 +169,29 @@ class Steps {
     if (delay > 0) times_.delay_error = std::max(times_.delay_error, plan.delay_error_s / delay);
   }
 
+  /// Delays one after the other, in seconds, and parts of them.
+  struct Chain {
+    double latency_s = 0, first_s = 0, posting_s = 0, starting_s = 0;  ///< as in ScheduleTimes
+  };
+  static bool shorter(const Chain& a, const Chain& b) { return a.latency_s < b.latency_s; }
+
   /// Longest chains of delays and of reducing among these activities.
-  [[nodiscard]] std::pair<double, double> longest(const std::vector<int>& activities) const {
-    double latency = 0, combine = 0;
+  [[nodiscard]] std::pair<Chain, double> longest(const std::vector<int>& activities) const {
+    Chain latency;
+    double combine = 0;
     for (const int one : activities) {
-      latency = std::max(latency, latency_[static_cast<std::size_t>(one)]);
+      if (shorter(latency, latency_[static_cast<std::size_t>(one)])) latency = latency_[static_cast<std::size_t>(one)];
       combine = std::max(combine, combine_[static_cast<std::size_t>(one)]);
     }
     return {latency, combine};
   }
 
-  /// Something that a rank does and that moves no bytes. @returns its activity
-  int add_step(const std::vector<int>& after, double delay_s) {
-    const auto [latency, combine] = longest(after);
-    latency_.push_back(latency + delay_s);
+  /// Something that a rank does and that moves no bytes. @param part  of a chain that it is. @returns its activity
+  int add_step(const std::vector<int>& after, double delay_s, double Chain::*part) {
+    auto [chain, combine] = longest(after);
+    chain.latency_s += delay_s;
+    chain.*part += delay_s;
+    latency_.push_back(chain);
     combine_.push_back(combine);
     Activity step;
     step.delay_s = delay_s;
@@ -185,8 +203,9 @@ class Steps {
   void reduce(std::size_t rank, int message, double reducing, double adding) {
     std::vector<int> after = before_[rank];
     after.push_back(message);
-    now_[rank].back() = add_step(after, reducing);
-    latency_.back() -= adding;
+    now_[rank].back() = add_step(after, reducing, &Chain::starting_s);
+    latency_.back().latency_s -= adding;
+    latency_.back().starting_s -= adding;
     combine_.back() += reducing;
   }
 
@@ -203,7 +222,8 @@ class Steps {
   std::vector<std::vector<int>> before_, now_;  ///< per rank: activities of the last rounds, and of those being added
   std::vector<int> posted_;                     ///< per rank: eager messages since the last rounds
   std::vector<std::size_t> busy_;               ///< ranks with some in now_ or posted_
-  std::vector<double> latency_, combine_;       ///< per activity: longest chain of delays up to it
+  std::vector<Chain> latency_;                  ///< per activity: longest chain of delays up to it
+  std::vector<double> combine_;                 ///< the same of reducing
   std::vector<ScheduledMessage> messages_;
   double largest_B_ = 0;  ///< of a message
 };
@@ -246,6 +266,9 @@ ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& 
 void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.time_s += part.time_s;
   sum.latency_s += part.latency_s;
+  sum.posting_s += part.posting_s;
+  sum.starting_s += part.starting_s;
+  if (sum.first_s == 0) sum.first_s = part.first_s;
   sum.combine_s += part.combine_s;
   for (const auto& [transport, bytes] : part.transport_B) sum.transport_B[transport] += bytes;
   for (const auto& [key, bytes] : part.limit_B) sum.limit_B[key] += bytes;

@@ -26,9 +26,12 @@ enum class Rounds { kAll, kSteady, kAsMany };  ///< kAsMany: all where they are 
 
 struct ScheduleTimes {
   double time_s = 0;
-  double latency_s = 0;  ///< of it start-ups and posting: what would be left of messages of no bytes
-  double combine_s = 0;  ///< most that one chain of messages spends reducing
-  CombineCost combine;   ///< at this rate
+  double latency_s = 0;   ///< of it start-ups and posting: what would be left of messages of no bytes
+  double first_s = 0;     ///< of latency_s: start-up of the first message
+  double posting_s = 0;   ///< of latency_s: posting of messages
+  double starting_s = 0;  ///< of latency_s: starts of reductions
+  double combine_s = 0;   ///< most that one chain of messages spends reducing
+  CombineCost combine;    ///< at this rate
   int rounds = 0;
   bool steady = false;                        ///< some rounds stood for others
   std::map<std::string, double> transport_B;  ///< bytes simulated with each curve

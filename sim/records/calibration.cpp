@@ -134,7 +134,7 @@ int number_of(const std::string& version) {
 
 Learned as_learned(const Parameter& p, double more, int correlated) {
   const double relative = p.value != 0 ? p.stderr_ / std::abs(p.value) : 0;
-  return {p.value, std::hypot(relative, more), true, correlated};
+  return {p.value, std::hypot(relative, more), true, correlated, p.provenance};
 }
 
 /// The parameter of the version nearest to a library's; names of no number have no neighbours.

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
@@ -74,9 +75,10 @@ Calibration read_calibration(const Json& json, const std::string& path);
 /// Value of a parameter in a forecast.
 struct Learned {
   double value = 0;
-  double spread = 0;      ///< standard deviation of its logarithm
-  bool measured = false;  ///< from a calibration, not the prior
-  int correlated = -1;    ///< place in Calibration::correlation
+  double spread = 0;              ///< standard deviation of its logarithm
+  bool measured = false;          ///< from a calibration, not the prior
+  int correlated = -1;            ///< place in Calibration::correlation
+  std::string_view provenance{};  ///< Parameter::provenance, as long as that lives; empty: the prior
 };
 
 /// A part of the error of ln(time), or of a time: standard deviation, and with which parameter it goes. Signed: parts

@@ -232,7 +232,7 @@ TEST_CASE("rounds: how sure a forecast is, part by part", "[physics][rounds]") {
     const Ranks ranks(on, "mpi-openmpi", 1, {0, 1, 2});
     const CollectiveJob job = ranks.job("all_reduce", 6e6);
     std::set<std::string> warnings;
-    const uncertainty::Interval found = collective::terms_of_rounds(job, run, warnings).interval();
+    const uncertainty::Interval found = collective::terms_of_rounds(job, run, 0, warnings).interval();
     CHECK_THAT(collective::interval_of(job, run).high_s, WithinRel(found.high_s, kExact));
     CHECK_THAT(collective::forecast_of_rounds(job, run).interval.high_s, WithinRel(found.high_s, kExact));
     return std::pow(std::log(found.high_s / run.time_s()) / 1.645, 2);
