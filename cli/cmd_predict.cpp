@@ -338,6 +338,7 @@ void print_curve(const Json& curve) {
     print_collectives(curve);
   else
     print_copies(curve);
+  print_terms(curve);
   print_warnings(curve);
 }
 
@@ -386,14 +387,6 @@ std::string other_text(const Json& other) {
   return fmt::format("{} of {} on {}{}: {}  (alone {})", text(other["op"]),
                      to_text(Bytes{other["size_B"].get<double>()}), joined(other["gpus"], " "), nodes,
                      seconds(other["time_s"]), seconds(other["alone_s"]));
-}
-
-std::string term_text(const Json& term) {
-  const std::string from = term.value("parameter", "");
-  return fmt::format("{:<14} {:>10} {:>5.0f} % of time {:>5.0f} % of uncertainty  {}{}", text(term["label"]),
-                     seconds(term["time_s"]), 100 * term["time_share"].get<double>(),
-                     100 * term["uncertainty_share"].get<double>(), term.value("source", ""),
-                     from.empty() ? "" : ": " + from);
 }
 
 using AddRow = std::function<void(const char* label, const std::string& text)>;
@@ -445,7 +438,6 @@ void print_result(const Json& result) {
   if (result.contains("library_believes"))
     row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
   add_list(result, "alternatives", alternative_text, row);
-  add_list(result, "terms", term_text, row);
   if (result.contains("hint")) row("hint", text(result["hint"]));
   add_list(result, "others", other_text, row);
   add_copy_rows(result, row);
@@ -453,6 +445,7 @@ void print_result(const Json& result) {
   const bool no_link = result["bottleneck"].empty() && result.value("limited_by", "bandwidth") != "bandwidth";
   row("bottleneck", no_link ? text(result["limited_by"]) : joined(result["bottleneck"], "  "));
   print_table(rows);
+  print_terms(result);
   print_warnings(result);
 }
 

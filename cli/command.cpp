@@ -301,7 +301,8 @@ bool print_as_data(const Context& context, const Json& result, const std::string
     return true;
   }
   if (context.format != OutputFormat::kCsv) return false;
-  std::cout << naming_stdin(csv_of(rows_of_result(result, rows)));
+  const Json terms = term_rows(result);
+  std::cout << naming_stdin(csv_of(terms.empty() ? rows_of_result(result, rows) : terms));
   print_warnings(result);
   return true;
 }

@@ -140,6 +140,10 @@ void write_file(const std::string& option, const std::string& path, const std::s
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Text of whatif_answer().
 void print_whatif(const Json& result);
+/// A table of terms for each answer that explains itself: of one, of both of a what-if, of each size of a curve.
+void print_terms(const Json& result);
+/// The same as rows: what tells answers apart (answer, size_B), then a term; empty: none explains itself.
+Json term_rows(const Json& result);
 /// The same of two replays.
 void print_replays(const Json& result);
 /// Text of a fabric_answer().

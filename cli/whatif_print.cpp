@@ -202,6 +202,7 @@ void print_whatif(const Json& result) {
       {"show", print_platforms}, {"routes", print_routes}, {"rings", print_two_rings}};
   const auto printer = printers.find(after["kind"].get<std::string>());
   (printer == printers.end() ? print_answer : printer->second)(before, after);
+  print_terms(result);
   print_warnings(after);
 }
 

@@ -21,6 +21,17 @@ def commands() -> list[list[str]]:
     return [path.strip("' ").split() for path in patterns.split("|")]
 
 
+def tables_of_terms(text: str) -> list[list[list[str]]]:
+    """Tables of --explain as cells: label, time, share of time, share of spread, source."""
+    tables: list[list[list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("terms"):
+            tables.append([])
+        elif tables and (cells := re.fullmatch(r"  (.{14}) *(\S+ \S+) +(-?\d+ %) +(-?\d+ %)  (.+)", line)):
+            tables[-1].append([cell.strip() for cell in cells.groups()])
+    return tables
+
+
 def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -42,6 +53,26 @@ class Sizes(unittest.TestCase):
         points = json.loads(run(*COLLECTIVE, "--size", "8,64K,1M", "--json").stdout)
         average = float(re.search(r"# Avg bus bandwidth    : (\S+)", "\n".join(lines)).group(1))
         self.assertAlmostEqual(average * 1e9 / points["average_busbw_Bps"], 1, places=5)
+
+    def test_terms_of_each_answer(self):
+        """--explain: a table for one answer, for each size of a curve, for both of a what-if; the same rows as CSV."""
+        ways = {(*COLLECTIVE, "--size", "64K"): [{}],
+                (*COLLECTIVE, "--size", "64K,64M"): [{"size_B": "65536"}, {"size_B": "67108864"}],
+                ("whatif", *COLLECTIVE, "--size", "64K", "--slow", "gpu0:2"): [{"answer": "before"}, {"answer": "after"}],
+                ("whatif", *COPY, "--size", "8,64M", "--slow", "gpu0:2"):
+                    [{"size_B": size, "answer": answer} for size in ("8", "67108864") for answer in ("before", "after")]}
+        for words, names in ways.items():
+            with self.subTest(words=words):
+                shown = run(*words, "--explain").stdout
+                tables = tables_of_terms(shown)
+                self.assertEqual(len(tables), len(names))
+                self.assertTrue(all(len(line) <= 100 for line in shown.splitlines() if line.startswith("  ")))
+                cells = rows_of(run(*words, "--explain", "--format", "csv").stdout)
+                self.assertEqual([[row["label"] for row in cells if name.items() <= row.items()] for name in names],
+                                 [[row[0] for row in table] for table in tables])
+                for name in names:
+                    shares = [float(row["time_share"]) for row in cells if name.items() <= row.items()]
+                    self.assertAlmostEqual(sum(shares), 1, places=9)
 
     def test_steps(self):
         def sizes(*words: str) -> list[int]:

@@ -73,6 +73,8 @@ class Refused(InFolder):
         refuse({"size_B": {"from": "1KiB", "to": "2KiB", "step": 1}}, "/size_B/step: unknown key")
         refuse({"gpus": {"subsets_of": 4, "sizes": [5]}}, "/gpus/sizes/0: must be from 1 to 4")
         self.refuse(study(axes={"op": ["broadcast"]}), "/query/op: is an axis too")
+        refuse({"explain": [True]}, "/explain: cannot be an axis")
+        self.refuse(study(query={**BASE["query"], "explain": True}), "/query/explain: not here: a table has no column for terms")
 
     def test_skip_and_plots(self):
         self.refuse(study(skip=[{"colour": [1]}]), "/skip/0/colour: is no axis: one of gpus, size_B")

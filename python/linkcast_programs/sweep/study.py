@@ -92,6 +92,8 @@ def _query(node: Node, axes: list[Axis]) -> dict[str, Any]:
             raise item.fail("not here: scenarios are numbered")
         if any(axis.key == key for axis in axes):
             raise item.fail("is an axis too: give it once")
+        if key == "explain":
+            raise item.fail("not here: a table has no column for terms: ask linkcast predict about single scenarios")
         query[key] = as_value(key, item)
     return query
 
@@ -101,7 +103,7 @@ def _axes(node: Node) -> list[Axis]:
     if not axes:
         raise node.fail("a study needs at least one axis")
     for axis in axes:
-        if axis.key in ("id", "") or any(other.key.startswith(axis.key + ".") for other in axes):
+        if axis.key in ("id", "explain", "") or any(other.key.startswith(axis.key + ".") for other in axes):
             raise node[axis.key].fail("cannot be an axis")
     return axes
 
