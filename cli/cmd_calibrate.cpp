@@ -153,8 +153,10 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--only", o->fit.only, "of the copies, those of these transports alone, as the points name them");
   fit->add_flag("--unmeasured", o->fit.unmeasured,
                 "no measurement of this machine: all is inherited (--inherit), at the share of nominal rates");
-  fit->add_option("--inherit", o->fit.inherit,
-                  "calibrations to inherit from what these data cannot determine, best first, with wider errors");
+  fit->add_option(
+      "--inherit", o->fit.inherit,
+      "calibrations to inherit from what these data cannot determine, best first, with wider errors; nearest: "
+      "the shipped machines most like it, none: none (default: none for a shipped topology, else nearest)");
   fit->add_option("--inherit-library", o->fit.inherit_library,
                   "calibrations of machines with GPUs of this generation to inherit from what only collectives show of "
                   "a library, best first, with wider errors");

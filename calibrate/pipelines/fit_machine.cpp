@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -15,12 +17,14 @@
 #include "sim/base/log.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/machine/fabric.hpp"
+#include "sim/machine/inherit.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/noise.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/transfer.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/gpu_models.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::pipelines {
 namespace {
@@ -279,7 +283,63 @@ void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
   calibration.from.push_back({request.relative(path), sha256_of_file(path)});
 }
 
-fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology) {
+/// What the nearest machines know of this one, chosen as for a machine without measurements: parameters at the share of
+/// nominal rates, with the spread between machines.
+/// @returns nothing  other machines are named, none is wanted, or none has GPUs of this maker
+/// @throws InputError  "nearest" with others, or where there is none
+std::optional<Calibration> nearest_of(const catalogue::MachineFiles& files, const MachineFit& machine,
+                                      const Topology& topology) {
+  const auto has = [&](const char* word) {
+    return std::find(machine.inherit.begin(), machine.inherit.end(), word) != machine.inherit.end();
+  };
+  const bool named = has("nearest");
+  if ((named || has("none")) && machine.inherit.size() > 1)
+    throw InputError("inherit: nearest and none stand alone, without other machines");
+  if (!named && (!machine.inherit.empty() || files.is_shipped(topology))) return std::nullopt;
+  auto machines = files.lenders();
+  std::erase_if(machines, [&](const auto& one) { return one.topology.sha256 == topology.sha256; });
+  const auto near = lending::relatives_of(topology, machines);
+  if (!named && near.empty()) return std::nullopt;
+  Calibration nearest = lending::stranger(topology, machines, usual_library(topology));
+  std::string who;
+  for (std::size_t i = 0; i < nearest.from.size(); ++i)
+    who += (i > 0 ? ", then " : "") + machines[near[i].lender].calibration.name +
+           (i == 0 ? " (" + near[i].alike + ")" : "");
+  nearest.notes = {"what these data leave open is inherited from " + who + ", at the share of nominal rates"};
+  return nearest;
+}
+
+/// Parameters of the nearest machines by the machine that they are from, as if it had fitted them here.
+Calibration part_of(const Calibration& nearest, Calibration machine) {
+  std::map<std::string, Parameter> part;
+  for (const auto& [name, parameter] : nearest.parameters) {
+    const std::string from = "inherited:" + machine.name;
+    if (parameter.provenance != from && !parameter.provenance.starts_with(from + ",")) continue;
+    const Parameter* there = machine.find(name);
+    part[name] = parameter;
+    part[name].provenance = there != nullptr ? there->provenance : "fitted";
+  }
+  machine.parameters = std::move(part);
+  return machine;
+}
+
+/// Adds the parameters that are still missing: of cables and of libraries one by one, of transports whole curves, since
+/// ranges of two machines do not fit each other.
+void add_missing(const Calibration& nearest, Calibration& calibration) {
+  std::set<std::string> transports;
+  for (const auto& [name, parameter] : calibration.parameters) transports.emplace(ParameterName(name).transport());
+  transports.erase("");
+  for (const auto& [name, parameter] : nearest.parameters) {
+    const auto found = calibration.parameters.find(name);
+    if (found == calibration.parameters.end() && !transports.contains(std::string(ParameterName(name).transport())))
+      calibration.parameters.emplace(name, parameter);
+    else if (found != calibration.parameters.end() && parameter.provenance.starts_with(found->second.provenance + ","))
+      found->second.provenance = parameter.provenance;  // says that it was scaled
+  }
+}
+
+fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology,
+                           const std::optional<Calibration>& nearest) {
   const catalogue::MachineFiles files(catalogue.data_dir());
   fit::FitRequest request;
   request.name = machine.name.empty() ? topology.name : machine.name;
@@ -288,7 +348,13 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
   request.data_dir = catalogue.data_dir();
   request.topology = &topology;
   for (const std::string& path : machine.measurements) read_record(path, request);
-  for (const std::string& id : machine.inherit) request.inherited.push_back(read_calibration(files.calibration(id)));
+  if (nearest)
+    for (const SourceFile& file : nearest->from) {
+      Calibration one = read_calibration(file.path);
+      request.inherited.push_back(machine.unmeasured ? std::move(one) : part_of(*nearest, std::move(one)));
+    }
+  for (const std::string& id : machine.inherit)
+    if (id != "nearest" && id != "none") request.inherited.push_back(read_calibration(files.calibration(id)));
   for (const std::string& id : machine.inherit_library)
     request.library_lenders.push_back(read_calibration(files.calibration(id)));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),
@@ -306,9 +372,12 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
 FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& machine) {
   const catalogue::MachineFiles files(catalogue.data_dir());
   const Topology topology = files.read_wiring(machine.topology);
-  const fit::FitRequest request = request_of(catalogue, machine, topology);
+  const std::optional<Calibration> nearest = nearest_of(files, machine, topology);
+  const fit::FitRequest request = request_of(catalogue, machine, topology, nearest);
+  if (nearest) log::Log("fit").note("{}", nearest->notes.front());
   FittedMachine out;
   out.fit = machine.unmeasured ? fit::inherit_parameters(request) : fit::fit_parameters(request);
+  if (nearest) add_missing(*nearest, out.fit.calibration);
   add_left_out(request, out.fit.calibration);
   learn_or_hold_out(catalogue, machine, topology, request.measurements, out);
   if (!files.is_shipped(topology)) out.fit.calibration.wiring = read_json_file(topology.path);

@@ -17,7 +17,10 @@ struct MachineFit {
   std::string library{};                  ///< default communication library; empty: that of the GPU's generation
   bool unmeasured = false;                ///< no copy was measured: `inherit` gives every parameter
   std::vector<std::string> only{};        ///< transports whose copies are fitted; empty: all
-  std::vector<std::string> inherit{};     ///< calibrations, ids or files, best first: what these data leave open
+  /// Calibrations, ids or files, best first, for what these data leave open; "nearest" alone: the shipped machines that
+  /// are nearest, at the share of nominal rates; "none" alone: none. Empty: "none" for a shipped topology, else
+  /// "nearest"
+  std::vector<std::string> inherit{};
   std::vector<std::string> inherit_library{};  ///< the same for what only collectives show of a library
   std::vector<std::string> hold_out{};         ///< learn::Part texts: forecast, not learned from
   std::vector<std::string> leave_out{};        ///< keys: each part that they tell apart is held out in turn
