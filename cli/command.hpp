@@ -97,6 +97,7 @@ void add_calibrate(CLI::App& app, Context& context);
 void add_validate(CLI::App& app, Context& context);
 void add_import(CLI::App& app, Context& context);
 void add_init(CLI::App& app, Context& context);
+void add_measure(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 void add_diagnose(CLI::App& app, Context& context);
 void add_whatif(CLI::App& app, Context& context);

@@ -28,6 +28,7 @@ void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   add_diagnose(app, context);
   add_import(app, context);
   add_init(app, context);
+  add_measure(app, context);
   add_check(app, context);
   add_trace(app, context);
   add_replay(app, context);

@@ -7,6 +7,7 @@ As a program it prints a table for every record:
 import statistics
 from pathlib import Path
 
+from ..measure.held_back import is_plain, kind_of
 from . import common
 from .common import BLUE, GREEN, GREY, MIB, ORANGE, PURPLE
 
@@ -17,17 +18,6 @@ MEDIAN = 2                             # of the quantiles of a record
 COLOURS = {"graph": BLUE, "process, threads": GREEN, "process, processes": GREY, "single_process": ORANGE, "pytorch": PURPLE}
 # NCCL 2.28.9 by the table of 2.27, the newest that is modelled
 QUERY = {"kind": "collective", "platform": "hgx-h200", "nvls": False}  # as measured: NCCL_NVLS_ENABLE=0
-
-
-def kind_of(point: dict) -> str:
-    return f"process, {point['issuers']}" if point["launch"] == "process" else point["launch"]
-
-
-def is_plain(point: dict) -> bool:
-    """Plain calls of two GPUs and more; of graphs those of many calls: one that holds a single call is launched anew each time."""
-    several = point.get("sends", 1) > 1 or point.get("communicators", 1) > 1
-    return (point.get("status", "ok") == "ok" and len(point["gpus"]) > 1 and not several and not point.get("async")
-            and "recording" not in point and point.get("calls_per_graph", 20) > 1)
 
 
 def compared(program: str, name: str) -> list[dict]:
