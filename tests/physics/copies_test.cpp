@@ -77,7 +77,7 @@ Json ask(decltype(copy::p2p_answer) answer, const Json& query) {
   static const Cluster alone(made());
   ObjectReader r(query, "query");
   log::NoProgress none;
-  return answer(alone, *solver, r, none, std::nullopt);
+  return answer(alone, *solver, r, none, std::nullopt, false);
 }
 
 double p2p(Json query) {
