@@ -68,7 +68,11 @@ void print_held_out(const std::vector<pipelines::HeldOutPart>& parts) {
 void run_fit(Context& context, FitOptions& o) {
   o.fit.residuals = !o.report.empty();
   const std::string residuals = o.report.empty() ? "" : (std::filesystem::path(o.report) / "residuals.json").string();
-  check_outputs({{"--out", o.out}, {"--fit-report", o.fit_report}, {"--report", residuals}});
+  std::vector<std::string> read = o.fit.measurements;
+  read.push_back(o.fit.topology);
+  for (const auto* ids : {&o.fit.inherit, &o.fit.inherit_library}) read.insert(read.end(), ids->begin(), ids->end());
+  std::erase_if(read, [](const std::string& path) { return !std::filesystem::exists(path); });  // names of machines
+  check_outputs({{"--out", o.out}, {"--fit-report", o.fit_report}, {"--report", residuals}}, read);
   const pipelines::FittedMachine fitted = pipelines::fit_machine(context.catalogue(), o.fit);
   if (!o.report.empty()) {
     std::filesystem::create_directories(o.report);

@@ -59,8 +59,12 @@ std::vector<Term> latencies_of(const CollectiveRun& run, double time_s) {
     terms.back().spread = terms.back().spread.times(plan.between_s / both_s);
     terms.back().seconds -= plan.hidden_s;
   }
-  if (beyond_s < -kRounding * time_s)
-    terms.back().seconds += beyond_s;  // noise hides more of the hops than the plan says
+  // Hops that pass while bytes flow are no part of the time: a schedule's, or more of them where there is noise.
+  for (auto part = terms.rbegin(); part != terms.rend() && beyond_s < -kRounding * time_s; ++part) {
+    const double hidden_s = std::min(part->seconds, -beyond_s);
+    part->seconds -= hidden_s;
+    beyond_s += hidden_s;
+  }
   if (beyond_s > kRounding * time_s) terms.push_back({term::kDistance, beyond_s, {}, uncertainty::kAssumed});
   return terms;
 }

@@ -203,7 +203,9 @@ TEST_CASE("as activities that share links a collective takes alone what it takes
     const uncertainty::Interval interval = collective::interval_of(placed.job, alone);
     CHECK_THAT(plan.spread.low * alone.time_s(), WithinRel(interval.low_s, kExact));
     CHECK_THAT(plan.spread.high * alone.time_s(), WithinRel(interval.high_s, kExact));
-    const std::vector<std::string> warnings = collective::forecast_of(placed.job, alone).warnings;
+    std::vector<std::string> warnings = collective::forecast_of(placed.job, alone).warnings;
+    // which share of one forecast's time figures of another machine make is no warning of activities
+    std::erase_if(warnings, [](const std::string& one) { return one.starts_with("not measured on "); });
     CHECK(plan.warnings == std::set<std::string>(warnings.begin(), warnings.end()));
     activities::PlanProblem problem(placed.job.machine);
     problem.add(plan);

@@ -223,6 +223,19 @@ TEST_CASE("a user's schedule answers in the place of the library's choice", "[ph
   CHECK(answer["algorithm"] == "mine");
   CHECK(answer["protocol"] == "Simple");
   CHECK(answer["channels"] == Json::array({{4, 5, 6, 7}}));
+  for (const double size : {8.0, 1048576.0, 1073741824.0}) {  // hops that pass while bytes flow are no time below 0
+    Json explained = query;
+    explained.update({{"explain", true}, {"size_B", size}});
+    const Json forecast = ask(explained);
+    double sum_s = 0;
+    for (const Json& term : forecast["terms"]) {
+      INFO(term.dump());
+      CHECK(term["time_s"].get<double>() >= 0);
+      CHECK_FALSE(term["source"].get<std::string>().empty());
+      sum_s += term["time_s"].get<double>();
+    }
+    CHECK_THAT(sum_s, WithinRel(forecast["time_s"].get<double>(), 1e-9));
+  }
   Json other = query;
   other["op"] = "all_gather";
   CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find(

@@ -125,13 +125,23 @@ class Others(program.InFolder):
                             f"--report: {self.folder}/residuals.json: is the file that --out writes")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["linked"])  # nothing was written
 
+    def test_a_fit_writes_over_nothing_it_reads(self):
+        data = ROOT / "calibrate/data/p100-dgx1/p2p-matrix.json"
+        copy, topology = self.folder / "copy.json", self.folder / "topology.json"
+        copy.write_bytes(data.read_bytes())
+        topology.write_bytes((ROOT / "topologies/p100-dgx1.json").read_bytes())
+        for words in (("--out", copy), ("--out", self.folder / "new.json", "--fit-report", copy)):
+            self.assert_refused(run("calibrate", "fit", copy, "--topology", "p100-dgx1", *words), f"{words[-2]}: {copy}: is the file that is read")
+        self.assert_refused(run("calibrate", "fit", copy, "--topology", topology, "--out", topology), f"--out: {topology}: is the file that is read")
+        self.assertEqual(copy.read_bytes(), data.read_bytes())
+
     def test_no_import_writes_over_its_file(self):
         log = self.write("log.csv", "source,target,size_B,time_s,transport\ngpu0,gpu1,1048576,1e-4,peer\n")
         done = run("import", "csv", log, "--machine", "m", "--topology", "t", "--out", log)
         self.assert_refused(done, f"--out: {log}: is the file that is read")
 
     def test_programs_of_python(self):
-        for words, what in ((["NOPE"], "no program is called 'NOPE': one of gallery, plots."), (["plots"], "no program is called 'plots'"),
+        for words, what in ((["NOPE"], "no program is called 'NOPE': one of gallery, measure, plots."), (["plots"], "no program is called 'plots'"),
                             ([], "which program?: one of ")):
             done = subprocess.run([program.PYTHON, ROOT / "python/run.py", *words], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)

@@ -5,11 +5,12 @@ import os
 import shutil
 import signal
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from program import ROOT, InFolder, main, run, start
+from program import PROGRAM, ROOT, InFolder, main, run, start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from linkcast_programs.measure.held_back import COPIES, GRAPH, Forecast, Point  # noqa: E402
@@ -41,8 +42,14 @@ class Box(InFolder):
                     "CUDA_HOME": str(self.tools), "CPATH": ""}
 
     def measure(self, *words: object, bench: bool = True, **env: str):
+        """@param bench  False: no bench is named, and none lies beside the program"""
         given = ("--bench", INPUT / "fake_bench.py") if bench else ()
-        return run("measure", "--out", "box", "--machine", "mine", *given, *words, folder=self.folder, env={**self.env, **env})
+        program = PROGRAM if bench else self.folder / "linkcast"
+        if not program.exists():
+            shutil.copy(PROGRAM, program)
+        return subprocess.run([str(program), "measure", "--out", "box", "--machine", "mine", *map(str, given), *map(str, words)],
+                              cwd=self.folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "LINKCAST_DATA_DIR": str(ROOT), **self.env, **env})
 
     def started(self) -> list[str]:
         """"bench kept" of each start of the bench."""

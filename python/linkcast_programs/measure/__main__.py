@@ -44,6 +44,11 @@ def check_label(option: str, label: str) -> None:
         raise InputError(f"{option}: '{label}': small letters, digits and '-' only")
 
 
+def check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out: {out}: is no folder")
+
+
 class Measuring:
     """One run of this program on a box: what it measures, with what, where to."""
 
@@ -52,6 +57,7 @@ class Measuring:
         self.machine = options.machine or host_name()
         check_label("--machine", self.machine)
         self.out: Path = options.out or Path(f"{self.machine}.measured")
+        check_folder(self.out)
         self.gpus = gpu_names()
         records = [record for record in records_in(self.out) if record.machine == self.machine] if self.out.is_dir() else []
         self.occasion = options.occasion or max((record.occasion for record in records), default=time.strftime("%Y%m%d", time.gmtime()))
@@ -84,9 +90,11 @@ class Measuring:
         names = ["--machine", self.machine, "--topology", self.machine, "--occasion", self.occasion]
         nccl = ["--nccl", self.options.nccl] if self.options.nccl else []
         session = Session([str(program), "--out", str(self.out), *names, *nccl], self.done, self.options.minutes)
-        runs = [session.run(bench, f"{i} of {len(self.benches)}") for i, bench in enumerate(self.benches, 1)]
-        if runs[0].status == "failed":
-            raise InputError(f"{program}: {runs[0].reason}")
+        runs: list[Run] = []
+        for i, bench in enumerate(self.benches, 1):
+            runs.append(session.run(bench, f"{i} of {len(self.benches)}"))
+            if runs[0].status == "failed":  # discovery: without GPUs that it can use none of the others would do better
+                raise InputError(f"{program}: {runs[0].reason}")
         return runs, session.wrong_data
 
 
@@ -194,6 +202,7 @@ def measure(options: argparse.Namespace) -> int:
             raise InputError(f"--from-records: {options.from_records}: no records of linkcast-bench")
         records = newest(records)
         out = options.out or options.from_records
+        check_folder(out)
         if options.dry_run:
             print(f"measures nothing: fits and compares {len(records)} records of {records[0].machine}, occasion {records[0].occasion}")
             return 0
