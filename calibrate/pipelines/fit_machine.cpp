@@ -283,12 +283,18 @@ void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
   calibration.from.push_back({request.relative(path), sha256_of_file(path)});
 }
 
+/// Parameters of the nearest machines together, and the calibrations that they are from, best first.
+struct Nearest {
+  Calibration parameters;
+  std::vector<Calibration> machines;
+};
+
 /// What the nearest machines know of this one, chosen as for a machine without measurements: parameters at the share of
 /// nominal rates, with the spread between machines.
 /// @returns nothing  other machines are named, none is wanted, or none has GPUs of this maker
 /// @throws InputError  "nearest" with others, or where there is none
-std::optional<Calibration> nearest_of(const catalogue::MachineFiles& files, const MachineFit& machine,
-                                      const Topology& topology) {
+std::optional<Nearest> nearest_of(const catalogue::MachineFiles& files, const MachineFit& machine,
+                                  const Topology& topology) {
   const auto has = [&](const char* word) {
     return std::find(machine.inherit.begin(), machine.inherit.end(), word) != machine.inherit.end();
   };
@@ -300,12 +306,14 @@ std::optional<Calibration> nearest_of(const catalogue::MachineFiles& files, cons
   std::erase_if(machines, [&](const auto& one) { return one.topology.sha256 == topology.sha256; });
   const auto near = lending::relatives_of(topology, machines);
   if (!named && near.empty()) return std::nullopt;
-  Calibration nearest = lending::stranger(topology, machines, usual_library(topology));
+  Nearest nearest{lending::stranger(topology, machines, usual_library(topology)), {}};
   std::string who;
-  for (std::size_t i = 0; i < nearest.from.size(); ++i)
-    who += (i > 0 ? ", then " : "") + machines[near[i].lender].calibration.name +
-           (i == 0 ? " (" + near[i].alike + ")" : "");
-  nearest.notes = {"what these data leave open is inherited from " + who + ", at the share of nominal rates"};
+  for (std::size_t i = 0; i < nearest.parameters.from.size(); ++i) {
+    nearest.machines.push_back(machines[near[i].lender].calibration);
+    who += (i > 0 ? ", then " : "") + nearest.machines.back().name + (i == 0 ? " (" + near[i].alike + ")" : "");
+  }
+  nearest.parameters.notes = {"what these data leave open is inherited from " + who +
+                              ", at the share of nominal rates"};
   return nearest;
 }
 
@@ -339,7 +347,7 @@ void add_missing(const Calibration& nearest, Calibration& calibration) {
 }
 
 fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology,
-                           const std::optional<Calibration>& nearest) {
+                           const std::optional<Nearest>& nearest) {
   const catalogue::MachineFiles files(catalogue.data_dir());
   fit::FitRequest request;
   request.name = machine.name.empty() ? topology.name : machine.name;
@@ -349,10 +357,8 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
   request.topology = &topology;
   for (const std::string& path : machine.measurements) read_record(path, request);
   if (nearest)
-    for (const SourceFile& file : nearest->from) {
-      Calibration one = read_calibration(file.path);
-      request.inherited.push_back(machine.unmeasured ? std::move(one) : part_of(*nearest, std::move(one)));
-    }
+    for (const Calibration& one : nearest->machines)
+      request.inherited.push_back(machine.unmeasured ? one : part_of(nearest->parameters, one));
   for (const std::string& id : machine.inherit)
     if (id != "nearest" && id != "none") request.inherited.push_back(read_calibration(files.calibration(id)));
   for (const std::string& id : machine.inherit_library)
@@ -372,12 +378,12 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
 FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& machine) {
   const catalogue::MachineFiles files(catalogue.data_dir());
   const Topology topology = files.read_wiring(machine.topology);
-  const std::optional<Calibration> nearest = nearest_of(files, machine, topology);
+  const std::optional<Nearest> nearest = nearest_of(files, machine, topology);
   const fit::FitRequest request = request_of(catalogue, machine, topology, nearest);
-  if (nearest) log::Log("fit").note("{}", nearest->notes.front());
+  if (nearest) log::Log("fit").note("{}", nearest->parameters.notes.front());
   FittedMachine out;
   out.fit = machine.unmeasured ? fit::inherit_parameters(request) : fit::fit_parameters(request);
-  if (nearest) add_missing(*nearest, out.fit.calibration);
+  if (nearest) add_missing(nearest->parameters, out.fit.calibration);
   add_left_out(request, out.fit.calibration);
   learn_or_hold_out(catalogue, machine, topology, request.measurements, out);
   if (!files.is_shipped(topology)) out.fit.calibration.wiring = read_json_file(topology.path);

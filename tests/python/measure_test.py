@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -47,9 +46,8 @@ class Box(InFolder):
         program = PROGRAM if bench else self.folder / "linkcast"
         if not program.exists():
             shutil.copy(PROGRAM, program)
-        return subprocess.run([str(program), "measure", "--out", "box", "--machine", "mine", *map(str, given), *map(str, words)],
-                              cwd=self.folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "LINKCAST_DATA_DIR": str(ROOT), **self.env, **env})
+        return run("measure", "--out", "box", "--machine", "mine", *given, *words, folder=self.folder, program=program,
+                   env={"LINKCAST_DATA_DIR": str(ROOT), **self.env, **env})
 
     def started(self) -> list[str]:
         """"bench kept" of each start of the bench."""

@@ -22,9 +22,10 @@ def has(module: str) -> bool:
     return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
 
 
-def run(*words: object, folder: Path = ROOT, stdin: str = "", env: dict | None = None) -> subprocess.CompletedProcess:
-    """@param env  besides that of this process"""
-    return subprocess.run([str(PROGRAM), *map(str, words)], cwd=folder, input=stdin, capture_output=True, text=True, check=False,
+def run(*words: object, folder: Path = ROOT, stdin: str = "", env: dict | None = None,
+        program: Path = PROGRAM) -> subprocess.CompletedProcess:
+    """@param env  besides that of this process. @param program  a copy of it elsewhere"""
+    return subprocess.run([str(program), *map(str, words)], cwd=folder, input=stdin, capture_output=True, text=True, check=False,
                           env={**os.environ, **(env or {})})
 
 
