@@ -19,6 +19,7 @@
 #include "sim/machine/fabric.hpp"
 #include "sim/machine/inherit.hpp"
 #include "sim/machine/library.hpp"
+#include "sim/machine/library_name.hpp"
 #include "sim/machine/noise.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/transfer.hpp"
@@ -351,7 +352,9 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
   const catalogue::MachineFiles files(catalogue.data_dir());
   fit::FitRequest request;
   request.name = machine.name.empty() ? topology.name : machine.name;
-  request.default_library = machine.library.empty() ? usual_library(topology) : machine.library;
+  request.default_library = machine.library.empty() ? usual_library(topology) : registered_library(machine.library);
+  if (!machine.library.empty() && request.default_library != machine.library)
+    log::Log("fit").note("{}", library_meant_text(machine.library, request.default_library));
   static_cast<void>(libraries().get(request.default_library));  // throws on an unknown one, with the known ones
   request.data_dir = catalogue.data_dir();
   request.topology = &topology;

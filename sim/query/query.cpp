@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/log.hpp"
+#include "sim/machine/library_name.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/provenance.hpp"
@@ -94,29 +95,35 @@ Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std
 
 namespace {
 
-/// A key whose values are names of a vocabulary, and that vocabulary's new spelling of an old name.
+/// A key whose values are names, and the name that another one stands for; empty: none.
 struct Respelled {
   const char* key;
-  std::string (*new_name)(std::string_view old);
+  std::string (*meant)(std::string_view name);
+  std::string (*text)(std::string_view name, const std::string& meant);
 };
-constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name},
-                                    {"algorithm", &Spelled<ForcedAlgorithm>::new_name}};
+std::string engine_text(std::string_view old, const std::string& now) { return old_spelling_text("engine", old, now); }
+std::string algorithm_text(std::string_view old, const std::string& now) {
+  return old_spelling_text("algorithm", old, now);
+}
+constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name, &engine_text},
+                                    {"algorithm", &Spelled<ForcedAlgorithm>::new_name, &algorithm_text},
+                                    {"library", &library_meant, &library_meant_text}};
 
-/// Writes old values in the new spelling, where the table allows the new one.
+/// Writes old values in the new spelling, and names of versions as what is modelled, where the table allows that.
 /// @returns  a warning for each, which names the new spelling
 std::vector<std::string> respell(const KeyTable& table, Json& query) {
   std::vector<std::string> warnings;
-  for (const auto& [name, new_name] : kRespelled) {
+  for (const auto& [name, meant, text] : kRespelled) {
     const auto value = query.find(name);
     const Key* key = value == query.end() || !value->is_string() ? nullptr : find_key(table, name);
     if (key == nullptr) continue;
     const auto old = value->get<std::string>();
-    const std::string now = new_name(old);
+    const std::string now = meant(old);
     if (now.empty()) continue;
     const std::vector<std::string> allowed = key->registered ? key->registered() : key->choices;
     if (std::find(allowed.begin(), allowed.end(), now) == allowed.end()) continue;
     *value = now;
-    warnings.push_back(old_spelling_text(name, old, now));
+    warnings.push_back(text(old, now));
   }
   return warnings;
 }

@@ -3,6 +3,7 @@
 
 #include "models/libraries/graph/version.hpp"
 #include "sim/machine/library.hpp"
+#include "sim/machine/library_name.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/unit/program.hpp"
@@ -171,6 +172,34 @@ TEST_CASE("a printed version of NCCL names the newest known library that is not 
   CHECK(nearest_nccl(2, 28) == "nccl-2.27");
   CHECK(nearest_nccl(2, 10) == "nccl-2.8");
   CHECK(nearest_nccl(3, 1) == "nccl-2.30");
+}
+
+TEST_CASE("a library is named as people have it", "[unit][platforms]") {
+  for (const auto& [name, meant] : std::vector<std::pair<std::string, std::string>>{{"nccl-2.28.9", "nccl-2.27"},
+                                                                                    {"NCCL 2.21.5", "nccl-2.20"},
+                                                                                    {"2.21.5", "nccl-2.20"},
+                                                                                    {"22809", "nccl-2.27"},
+                                                                                    {"2.28.3-1", "nccl-2.27"},
+                                                                                    {"2.27.3+cuda12.8", "nccl-2.27"},
+                                                                                    {"nccl", "nccl-2.30"},
+                                                                                    {"nccl-2.31", "nccl-2.30"},
+                                                                                    {"nccl-1.3", "nccl-1"}}) {
+    INFO(name);
+    CHECK(library_meant(name) == meant);
+    CHECK(registered_library(name) == meant);
+  }
+  for (const char* name : {"nccl-2.27", "rccl", "2", "nccl-9", "nccl-2.99", "2.x", "", "nccl-2.8.", "-2.8"}) {
+    INFO(name);
+    CHECK(library_meant(name).empty() == (std::string(name) != "nccl-2.8."));
+  }
+  CHECK(registered_library("rccl") == "rccl");
+  CHECK(library_meant_text("2.21.5", "nccl-2.20") ==
+        "library: 2.21.5 is forecast as nccl-2.20, the nearest version that is modelled");
+  const auto answer = run_program(
+      "predict collective --platform hgx-h100 --op all_reduce --size 1MiB --gpus 0-3 --library nccl --json");
+  CHECK(answer.code == 0);
+  CHECK(answer.out.find("\"library: nccl is forecast as nccl-2.30, the newest version that is modelled\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("diagnose expects the library that the log prints, or --library", "[unit][platforms]") {

@@ -1,0 +1,19 @@
+#pragma once
+// Names of communication libraries as people have them: "nccl", "nccl-2.28.9", "2.21.5", "22809".
+#include <string>
+#include <string_view>
+
+namespace linkcast {
+
+/// The registered library that a name stands for: the version of NCCL that is nearest to a number, the newest one for
+/// "nccl" alone. A number far beyond the newest version is none.
+/// @returns  empty: it stands for none, or is a registered name itself
+std::string library_meant(std::string_view name);
+
+/// The name itself where it is registered, else what it stands for. @returns  the name where it stands for none
+std::string registered_library(const std::string& name);
+
+/// "library: nccl-2.28.9 is forecast as nccl-2.27, ..."
+std::string library_meant_text(std::string_view name, const std::string& meant);
+
+}  // namespace linkcast
