@@ -354,7 +354,7 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
   request.name = machine.name.empty() ? topology.name : machine.name;
   request.default_library = machine.library.empty() ? usual_library(topology) : registered_library(machine.library);
   if (!machine.library.empty() && request.default_library != machine.library)
-    log::Log("fit").note("{}", library_meant_text(machine.library, request.default_library));
+    log::Log("fit").note("{}", library_meant_text("library", machine.library, request.default_library));
   static_cast<void>(libraries().get(request.default_library));  // throws on an unknown one, with the known ones
   request.data_dir = catalogue.data_dir();
   request.topology = &topology;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "sim/machine/library.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
@@ -30,8 +30,7 @@ std::optional<std::pair<int, int>> version_written(std::string number) {
 }  // namespace
 
 std::string library_meant(std::string_view name) {
-  const std::vector<std::string> known = libraries().names();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+  if (libraries().find(std::string(name)) != nullptr) return "";
   std::string rest;
   for (const char c : name) rest += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const bool named = rest.rfind("nccl", 0) == 0;
@@ -39,7 +38,7 @@ std::string library_meant(std::string_view name) {
   const std::vector<std::string> versions = nccl_versions([](const RingLibrary&) { return true; });
   if (versions.empty()) return "";
   if (named && rest.empty()) return versions.back();
-  const auto wanted = version_written(rest), newest = version_written(versions.back().substr(5));
+  const auto wanted = version_written(rest), newest = version_written(library_version_name(versions.back()));
   constexpr int kFarthest = 20;  // source: ours, so many minor versions are years
   if (!wanted || !newest || wanted->first > newest->first || wanted->first < 1) return "";
   if (wanted->first == newest->first && wanted->second > newest->second + kFarthest) return "";
@@ -51,9 +50,9 @@ std::string registered_library(const std::string& name) {
   return meant.empty() ? name : meant;
 }
 
-std::string library_meant_text(std::string_view name, const std::string& meant) {
+std::string library_meant_text(const std::string& key, std::string_view name, const std::string& meant) {
   const bool number = name.find_first_of("0123456789") != std::string_view::npos;
-  return fmt::format("library: {} is forecast as {}, the {} version that is modelled", name, meant,
+  return fmt::format("{}: {} is forecast as {}, the {} version that is modelled", key, name, meant,
                      number ? "nearest" : "newest");
 }
 

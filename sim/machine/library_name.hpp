@@ -14,6 +14,6 @@ std::string library_meant(std::string_view name);
 std::string registered_library(const std::string& name);
 
 /// "library: nccl-2.28.9 is forecast as nccl-2.27, ..."
-std::string library_meant_text(std::string_view name, const std::string& meant);
+std::string library_meant_text(const std::string& key, std::string_view name, const std::string& meant);
 
 }  // namespace linkcast

@@ -99,14 +99,10 @@ namespace {
 struct Respelled {
   const char* key;
   std::string (*meant)(std::string_view name);
-  std::string (*text)(std::string_view name, const std::string& meant);
+  std::string (*text)(const std::string& key, std::string_view name, const std::string& meant);
 };
-std::string engine_text(std::string_view old, const std::string& now) { return old_spelling_text("engine", old, now); }
-std::string algorithm_text(std::string_view old, const std::string& now) {
-  return old_spelling_text("algorithm", old, now);
-}
-constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name, &engine_text},
-                                    {"algorithm", &Spelled<ForcedAlgorithm>::new_name, &algorithm_text},
+constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name, &old_spelling_text},
+                                    {"algorithm", &Spelled<ForcedAlgorithm>::new_name, &old_spelling_text},
                                     {"library", &library_meant, &library_meant_text}};
 
 /// Writes old values in the new spelling, and names of versions as what is modelled, where the table allows that.
@@ -123,7 +119,7 @@ std::vector<std::string> respell(const KeyTable& table, Json& query) {
     const std::vector<std::string> allowed = key->registered ? key->registered() : key->choices;
     if (std::find(allowed.begin(), allowed.end(), now) == allowed.end()) continue;
     *value = now;
-    warnings.push_back(text(old, now));
+    warnings.push_back(text(name, old, now));
   }
   return warnings;
 }

@@ -193,7 +193,7 @@ TEST_CASE("a library is named as people have it", "[unit][platforms]") {
     CHECK(library_meant(name).empty() == (std::string(name) != "nccl-2.8."));
   }
   CHECK(registered_library("rccl") == "rccl");
-  CHECK(library_meant_text("2.21.5", "nccl-2.20") ==
+  CHECK(library_meant_text("library", "2.21.5", "nccl-2.20") ==
         "library: 2.21.5 is forecast as nccl-2.20, the nearest version that is modelled");
   const auto answer = run_program(
       "predict collective --platform hgx-h100 --op all_reduce --size 1MiB --gpus 0-3 --library nccl --json");
