@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "sim/machine/collective.hpp"
+#include "sim/machine/library_name.hpp"
 #include "sim/records/parameters.hpp"
 #include "validate/reduce.hpp"
 
@@ -82,11 +84,10 @@ int bench_calls(double size_B) {
 
 std::string issuer_of(const Measurement& measurement, const MeasuredCollective& c) {
   const bool ours = measurement.source.rfind("linkcast-bench", 0) == 0;
-  return c.launch.empty() && ours ? "graph" : c.launch;
+  return c.launch.empty() && ours ? "queue" : c.launch;
 }
 
 Json collective_query(const std::string& platform_id, const Measurement& measurement, const MeasuredCollective& c) {
-  if (c.channels > 0) throw InputError(c.op.name() + " with a forced number of channels is not predicted");
   Json query{{"platform", platform_id}, {"kind", "collective"}, {"op", c.op}, {"size_B", c.size_B}};
   if (c.nodes > 1) {
     for (std::size_t k = 0; k < c.gpus.size(); ++k)
@@ -99,14 +100,20 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
   } else {
     query["gpus"] = c.gpus;
   }
-  if (!measurement.library.empty()) query["library"] = measurement.library;
+  if (!measurement.library.empty())
+    query["library"] = measurement.library;
+  else if (measurement.bench.starts_with("nccl_") && !measurement.library_version.empty())
+    query["library"] = registered_library("nccl-" + measurement.library_version);
   if (!c.algorithm.empty()) query["algorithm"] = c.algorithm;
   if (measurement.nvls && c.algorithm.empty()) query["nvls"] = *measurement.nvls;
-  if (!c.protocol.empty()) query["protocol"] = c.protocol;
+  const bool messages = collectives().get(c.op.name()).shape() == Shape::kPairs;
+  if (!c.protocol.empty() && !messages) query["protocol"] = c.protocol;
+  if (c.channels > 0) query["channels"] = c.channels;
   if (!issuer_of(measurement, c).empty()) query["launch"] = issuer_of(measurement, c);
   for (const MeasuredCollective::Other& other : c.with)
     query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
-  if (measurement.bench == "nccl_ops" || measurement.bench == "nccl_contention") query["calls"] = bench_calls(c.size_B);
+  if (measurement.bench.starts_with("nccl_") && measurement.bench != "nccl_tests")
+    query["calls"] = bench_calls(c.size_B);
   return query;
 }
 

@@ -25,7 +25,7 @@ class Model {
     for (const GpuWork& work : operators.work) {
       const Place place{work.shape, before[work.shape]++};
       works_[place] = &work;
-      if (work.communicates) collectives_.push_back(&work);
+      if (work.communicates && !work.by_engine) collectives_.push_back(&work);
       for (; wait != operators.waits.end() && wait->start_s < work.launch_start_s; ++wait)
         if (!wait->device) own_[place].push_back(wait->own);
     }
@@ -43,8 +43,8 @@ class Model {
         collective = 0;
       }
       const Place place{work.shape, before[work.shape]++};
-      if (const auto same = works_.find(place); same != works_.end()) work.exchange = same->second->exchange;
-      if (work.communicates) describe(work, collective++);
+      if (const auto same = works_.find(place); same != works_.end()) describe_alike(*same->second, work);
+      if (work.communicates && !work.by_engine) describe(work, collective++);
       describe_waits(place, work.launch_start_s, timings, wait);
     }
     check_count(collective, timings.work.back().step);
@@ -57,6 +57,12 @@ class Model {
   void check_count(std::size_t collectives, int step) const {
     if (collectives != collectives_.size())
       fail(step, fmt::format(" has {} NCCL kernels, and the step with operators {}", collectives, collectives_.size()));
+  }
+  static void describe_alike(const GpuWork& same, GpuWork& work) {
+    work.exchange = same.exchange;
+    if (!same.by_engine) return;
+    work.communicates = work.by_engine = true;
+    work.collective = same.collective;
   }
   void describe(GpuWork& work, std::size_t number) const {
     if (number >= collectives_.size()) return;  // check_count says so
@@ -107,6 +113,8 @@ RankRecording read_bundle(const std::string& file, const Json& json) {
   recording.rank = rank;
   recording.ranks = ranks;
   recording.groups = operators.groups;
+  recording.library = operators.library;
+  recording.engine_calls_unread = operators.engine_calls_unread;
   recording.step_time_s = step_time_s;
   if (recording.device.empty()) recording.device = operators.device;
   return recording;

@@ -1,10 +1,12 @@
 #include "apps-traces/import/kineto_file.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_events.hpp"
@@ -146,10 +148,49 @@ std::string short_name(const std::string& name) {
 /// source: NCCL src/device/generate.py: ncclDevKernel_ since 2.19, ncclKernel_ before; ncclSymk of symmetric memory
 bool of_nccl(const std::string& kernel) { return kernel.rfind("nccl", 0) == 0; }
 
+/// Whose all_reduce a kernel is; empty: no inference engine's. Those of torch's symmetric memory are taken for vLLM's.
+/// source: vllm-project/vllm csrc/custom_all_reduce.cuh (SGLang's first version has the same, in a namespace of its
+/// own), pytorch/pytorch CUDASymmetricMemoryOps.cu, NVIDIA/TensorRT-LLM allReduceFusionKernels.cu
+std::string engine_of(const std::string& kernel) {
+  static const std::pair<const char*, const char*> kKernels[] = {{"cross_device_reduce_1stage", "vllm"},
+                                                                 {"cross_device_reduce_2stage", "vllm"},
+                                                                 {"multimem_all_reduce_kernel", "vllm"},
+                                                                 {"two_shot_all_reduce_kernel", "vllm"},
+                                                                 {"allreduce_fusion_kernel_oneshot_lamport", "trtllm"},
+                                                                 {"allreduce_fusion_kernel_twoshot_sync", "trtllm"}};
+  for (const auto& [words, library] : kKernels)
+    if (kernel.find(words) != std::string::npos) return kernel.find("sglang") != std::string::npos ? "sglang" : library;
+  return "";
+}
+
+/// "c10::BFloat16" of an operator is BFloat16 of a collective, "float" is Float.
+std::string c10d_type(std::string type) {
+  constexpr std::string_view kNamespace = "c10::";
+  if (type.starts_with(kNamespace)) return type.substr(kNamespace.size());
+  if (!type.empty()) type.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(type.front())));
+  return type;
+}
+
+/// Bytes of the first tensor that an operator was given, as record_shapes says; 0: it does not say it.
+double tensor_B(const Json& args) {
+  const auto shapes = args.find("Input Dims"), types = args.find("Input type");
+  if (shapes == args.end() || types == args.end() || !shapes->is_array() || !types->is_array()) return 0;
+  for (std::size_t i = 0; i < std::min(shapes->size(), types->size()); ++i) {
+    const Json &shape = (*shapes)[i], &type = (*types)[i];
+    if (!shape.is_array() || shape.empty() || !type.is_string()) continue;
+    const auto element = c10d_element_B(c10d_type(type.get<std::string>()));
+    double elements = 1;
+    for (const Json& length : shape) elements *= length.is_number() ? length.get<double>() : 0;
+    if (element && elements > 0) return *element * elements;
+  }
+  return 0;
+}
+
 /// CUDA calls by the number that their work on the GPU carries too, and spans of code that say what it belongs to.
 struct Calls {
   std::map<std::string, const Event*> launches;
   std::map<std::string, const Event*> described;  ///< record_param_comms by "External id"
+  std::map<std::string, const Event*> shaped;     ///< operators that say what tensors they were given, by the same
   Spans exchange, update;
 };
 
@@ -159,6 +200,8 @@ Calls calls_of(const std::vector<Event>& events) {
     if (by_runtime(event)) calls.launches[text_of(*event.args, "correlation")] = &event;
     if (event.category == Category::kOperator && !text_of(*event.args, "Collective name").empty())
       calls.described.emplace(text_of(*event.args, "External id"), &event);
+    if (event.category == Category::kOperator && event.args->contains("Input Dims"))
+      calls.shaped.emplace(text_of(*event.args, "External id"), &event);
     if (exchanges(event.name)) calls.exchange.add(event);
     if (is_span(event, "Optimizer.step")) calls.update.add(event);
   }
@@ -215,6 +258,27 @@ Multicast multicast_of(const Event& event, std::size_t ranks, const std::string&
   return (*block)[0].get<int>() < kThreadsNvls ? Multicast::kOff : Multicast::kUnclear;
 }
 
+/// An engine's own all_reduce, which no operator of torch.distributed describes: of the tensor that its operator was
+/// given, by all ranks. @returns  false if it is none, or size or ranks are not recorded
+bool read_engine_call(const Event& event, const Calls& calls, RankRecording& into, GpuWork& work) {
+  static const std::string kAll = "all ranks";
+  const std::string library = engine_of(event.name);
+  if (library.empty()) return false;
+  const auto by = calls.shaped.find(text_of(*event.args, "External id"));
+  const double size_B = by == calls.shaped.end() ? 0 : tensor_B(*by->second->args);
+  if (size_B <= 0 || into.ranks < 2) {
+    ++into.engine_calls_unread;
+    return false;
+  }
+  into.library = library;
+  work.communicates = work.by_engine = true;
+  work.collective = {"all_reduce", size_B, kAll};
+  std::vector<int>& members = into.groups[kAll];
+  members.resize(static_cast<std::size_t>(std::min(into.ranks, kMostRanks)));
+  std::iota(members.begin(), members.end(), 0);
+  return true;
+}
+
 void read_work(const std::string& file, const std::vector<Event>& events, bool named, RankRecording& into) {
   const Calls calls = calls_of(events);
   const bool operators = std::any_of(events.begin(), events.end(),
@@ -234,6 +298,7 @@ void read_work(const std::string& file, const std::vector<Event>& events, bool n
       if (named) fail_nameless(file, event, operators);
       work.communicates = true;
     }
+    if (!described && event.category == Category::kKernel) read_engine_call(event, calls, into, work);
     if (described)
       into.multicast = std::max(into.multicast,
                                 multicast_of(event, into.groups.at(work.collective.group).size(), work.collective.op));

@@ -44,6 +44,7 @@ struct GpuWork {
   int peer = -1;           ///< of a d2d: the rank at the other end, see find_peers() of recorded_trace.cpp
   double size_B = 0;       ///< of a copy
   bool communicates = false;
+  bool by_engine = false;   ///< it is an inference engine's own all_reduce
   Collective collective{};  ///< if it communicates
   bool update = false;      ///< launched by the optimizer
   int step = 0;             ///< of the recording: grows
@@ -75,6 +76,8 @@ struct RankRecording {
                        [&](const auto& pause) { return pause.first <= time_s && time_s < pause.second; });
   }
   Multicast multicast = Multicast::kNothing;
+  std::string library{};                ///< inference engine whose all_reduce it holds; empty: none
+  int engine_calls_unread = 0;          ///< kernels of one whose size or ranks are not recorded
   std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
   bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
   std::string alone{};                  ///< what was done to read one rank of many alone; empty: it was not

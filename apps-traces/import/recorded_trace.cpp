@@ -398,6 +398,20 @@ void tell_multicast(const std::vector<RankRecording>& ranks, const TraceOptions&
         "whether NVSwitches multicast (NVLS) does not show in the kernels of all_reduce: option nvls says it");
 }
 
+/// By whose kernels ranks reduced.
+void name_library(const std::vector<RankRecording>& ranks, TraceHeader& header) {
+  int unread = 0;
+  for (const RankRecording& rank : ranks) {
+    if (header.library.empty()) header.library = rank.library;
+    unread += rank.engine_calls_unread;
+  }
+  if (unread > 0)
+    header.notes.push_back(fmt::format(
+        "{} kernels are an inference engine's all_reduce of unknown size or ranks, and count as what the GPU "
+        "computes: sizes are recorded with record_shapes, outside of CUDA graphs",
+        unread));
+}
+
 TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording>& ranks,
                       const Repetitions& repetitions, const RecordingCost& cost, const TraceOptions& options) {
   TraceHeader header;
@@ -446,6 +460,7 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
   if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
   tell_multicast(ranks, options, header);
+  name_library(ranks, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
 }

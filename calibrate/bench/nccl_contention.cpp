@@ -45,12 +45,8 @@ std::vector<Point> NcclContention::points(Context& context) {
   for (const std::vector<Gpus>& together : cases)
     for (const std::size_t bytes :
          {std::size_t{8192}, std::size_t{1} << 20, std::size_t{16} << 20, std::size_t{256} << 20}) {
-      NcclRequest request{"all_reduce",
-                          together.front(),
-                          bytes,
-                          std::min(16, copies_per_repetition(bytes) / 2),
-                          context.effort(bytes),
-                          {together.begin() + 1, together.end()}};
+      NcclRequest request{"all_reduce",    together.front(),      bytes,
+                          calls_of(bytes), context.effort(bytes), {together.begin() + 1, together.end()}};
       Json with = Json::array();
       for (const Gpus& other : request.with) with.push_back({{"op", request.op}, {"gpus", other}, {"size_B", bytes}});
       all.push_back({{{"op", request.op}, {"gpus", request.gpus}, {"size_B", bytes}, {"with", with}},

@@ -62,7 +62,7 @@ std::vector<Point> NcclOps::points(Context& context) {
       for (const std::size_t size : sizes(context)) {
         const std::size_t bytes = rounded_size(op, size, count);
         if (bytes == 0) continue;  // less than one float a rank
-        NcclRequest request{op, {}, bytes, std::min(16, copies_per_repetition(size) / 2), context.effort(size)};
+        NcclRequest request{op, {}, bytes, calls_of(size), context.effort(size)};
         for (int gpu = 0; gpu < count; ++gpu) request.gpus.push_back(gpu);
         requests_.push_back(request);
         all.push_back({{{"op", op}, {"gpus", request.gpus}, {"size_B", bytes}},

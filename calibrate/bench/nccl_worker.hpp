@@ -2,6 +2,7 @@
 // NCCL runs in a child process: it reads its settings from the environment once, so each setting needs a process.
 #include <sys/types.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,5 +65,8 @@ class NcclWorker {
 
 /// Why a bench of NCCL cannot run here; nothing: it can.
 std::optional<std::string> why_no_nccl(const Context& context);
+
+/// Calls of one repetition, one behind the other.
+inline int calls_of(std::size_t bytes) { return std::min(16, copies_per_repetition(bytes) / 2); }
 
 }  // namespace linkcast::bench

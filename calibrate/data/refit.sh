@@ -19,8 +19,10 @@ fit() {
   if [ -z "$left_out" ]; then
     "$program" calibrate fit "$@" --fit-report "$out/reports/$(basename "${@: -1}")" >/dev/null
   elif [[ " $* " =~ (/tartan-|/nccl-2|mpi-all-reduce) ]]; then
+    # None needs another: two at a time.
+    if [ "$(jobs -rp | wc -l)" -ge 2 ]; then wait -n; fi
     "$program" calibrate fit "${@:1:$#-2}" --bootstrap 0 --leave-out nodes,gpus,op,size --json \
-      >"$left_out/$(basename "${@: -1}")"
+      >"$left_out/$(basename "${@: -1}")" &
   fi
 }
 
@@ -39,13 +41,23 @@ fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-
   --topology abci-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
   --out "$out/abci-a100.json"
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
-  $data/hgx-h200/20261121c-host-nccl_ops.json \
+  $data/hgx-h200/20261121c-host-nccl_ops.json $data/hgx-h200/20261126b-nccl_base.json \
   $data/hgx-h200/{20261122c,20261123b,20261123c,20261123d}-launch.json \
   $data/hgx-h200/{20261122a,20261122b,20261123b,20261123c,20261123d}-launch_pytorch.json \
+  $data/hgx-h200/{vllm,sglang,trtllm}-graph.json \
   --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
   --out "$out/hgx-h100.json"
+# Of these boxes no copies were published, only collectives: copies are those of the nearest machines.
+fit --unmeasured $data/dgx-a100/nccl-2.27.json \
+  --topology dgx-a100 --library nccl-2.27 --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" \
+  --out "$out/dgx-a100.json"
+fit --unmeasured $data/dgx-b200/nccl-2.29.json \
+  --topology dgx-b200 --inherit "$out/hgx-h200.json" "$out/hgx-h100.json" --out "$out/dgx-b200.json"
+fit --unmeasured $data/l40s/nccl-2.27.json \
+  --topology l40s --library nccl-2.27 --inherit "$out/hgx-h100.json" "$out/hgx-h200.json" "$out/abci-a100.json" \
+  --out "$out/l40s.json"
 fit $data/summit/p2p-same-socket.json $data/summit/mpi-{gpu,cpu,pairs,several,all-reduce,alltoall}.json \
   $data/summit/memcpy{,-concurrent}.json \
   --topology summit --inherit "$out/abci-v100.json" --inherit-library "$out/abci-v100.json" --out "$out/summit.json"
@@ -70,3 +82,4 @@ fit $data/apenet-plus/*.json \
   --topology apenet-plus --out "$out/apenet-plus.json"
 fit $data/apenet-cluster2/printed-{gpu,halo}.json \
   --topology apenet-cluster2 --out "$out/apenet-cluster2.json"
+while [ "$(jobs -p | wc -l)" -gt 0 ]; do wait -n; done

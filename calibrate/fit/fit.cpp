@@ -14,6 +14,7 @@
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/machine/structure.hpp"
 #include "sim/records/calibration.hpp"
 
 namespace linkcast::fit {
@@ -153,16 +154,31 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
   }
 }
 
-/// What copies cannot show of a library is lent by machines like this one, and by how much these differ was seen.
-void inherit_libraries(FitContext& context, const std::vector<Calibration>& lenders) {
-  for (const Calibration& calibration : lenders)
+/// GPUs of one maker and one compute capability.
+bool same_capability(const Topology& here, const Lender& there) {
+  if (here.gpus().empty() || there.topology.gpus().empty()) return false;
+  return lending::maker_of(here) == lending::maker_of(there.topology) &&
+         lending::first_gpu(here).sm == lending::first_gpu(there.topology).sm;
+}
+
+/// What copies cannot show of a library is inherited from machines like this one, with what these differ by.
+void inherit_libraries(FitContext& context, const FitRequest& request) {
+  for (std::size_t i = 0; i < request.library_lenders.size(); ++i) {
+    const Calibration& calibration = request.library_lenders[i];
+    const bool same =
+        i < request.library_machines.size() && same_capability(*request.topology, request.library_machines[i]);
+    const double spread = same ? kSameCapability : kOtherMachine;
     for (const auto& [name, parameter] : calibration.parameters) {
-      if (!is_of_library(name) || context.found.contains(name) || parameter.provenance != "fitted") continue;
-      Parameter lent = parameter;
-      lent.provenance = "inherited:" + calibration.name;
-      lent.stderr_ = std::max(lent.stderr_, kOtherMachine * std::abs(lent.value));
-      context.found[name] = lent;
+      // Which version runs is no cost: another machine's says nothing of it.
+      if (!is_of_library(name) || is_of(name, key::library_version) || context.found.contains(name) ||
+          parameter.provenance.starts_with("inherited"))
+        continue;
+      Parameter inherited = parameter;
+      inherited.provenance = "inherited:" + calibration.name;
+      inherited.stderr_ = std::max(inherited.stderr_, spread * std::abs(inherited.value));
+      context.found[name] = inherited;
     }
+  }
 }
 
 void fit_network(FitContext& context, const FitRequest& request) {
@@ -313,11 +329,10 @@ FitResult fit_parameters(const FitRequest& request) {
   widen(context, bootstrap);
   derive_turn(context);
   fit_host_memory(context, request.measurements);
-  fit_collectives(context, request.measurements);
   fit_host_path(context, request.measurements);
   fit_processes(context, request.measurements);
   inherit_messages(context);
-  inherit_libraries(context, request.library_lenders);
+  inherit_libraries(context, request);
   fit_network(context, request);
   fit_launches(context, request.launches);
   fit_recording(context, request.launches);

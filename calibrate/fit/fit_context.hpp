@@ -157,8 +157,6 @@ void fit_staged(FitContext& context);
 void inherit_peer_duplex(FitContext& context);
 /// What the memory of a CPU takes from several GPUs at once. Needs the rates of host copies.
 void fit_host_memory(FitContext& context, const std::vector<Measurement>& measurements);
-/// Base costs of a communication library, from measurements of bench nccl_base alone.
-void fit_collectives(FitContext& context, const std::vector<Measurement>& measurements);
 /// What a library's kernels pay for hops through host memory, from collectives of two GPUs without peer access. Needs
 /// the rates of host copies by kernels and the library's base costs.
 void fit_host_path(FitContext& context, const std::vector<Measurement>& measurements);

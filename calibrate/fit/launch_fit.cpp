@@ -179,6 +179,7 @@ class LaunchFit {
         "copy", {&key::launch_call}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_ce"); }, issue);
     fit(
         "kernel", {&key::launch_call}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_sm"); }, issue);
+    fit_graphs();
     fit(
         "synchronise", {&key::launch_call},
         [](const LaunchPoint& p) {
@@ -193,6 +194,29 @@ class LaunchFit {
   }
 
  private:
+  /// Of small calls, alike but for who issues them: devices alone, queued and in a graph of several.
+  void fit_graphs() {
+    constexpr double kSmall_B = 16384;  // source: ours, so that the bytes take a small part
+    std::map<Call, double> queued_s, in_graph_s;
+    for (const LaunchPoint& p : points_) {
+      const auto device_s = median_of(p, "device");
+      const bool several = p.calls_per_graph > 1;
+      if (!device_s || p.size_B > kSmall_B || p.sends > 1 || p.communicators > 1) continue;
+      if (is_call(p, "process") || (is_call(p, "graph") && several)) {
+        auto& into = p.launch == "graph" ? in_graph_s : queued_s;
+        const auto [found, fresh] = into.try_emplace(call_of(p), *device_s);
+        found->second = std::min(found->second, *device_s);
+      }
+    }
+    std::vector<double> sooner_s;
+    for (const auto& [call, time_s] : queued_s)
+      if (const auto graph = in_graph_s.find(call); graph != in_graph_s.end() && graph->second < time_s)
+        sooner_s.push_back(time_s - graph->second);
+    if (sooner_s.empty()) return;
+    const MedianEstimate estimate = estimate_median(sooner_s);
+    context_.set(key::graph_sooner.of_all("nccl"), estimate.value, estimate.stderr_);
+  }
+
   void fit(const std::string& subject, const std::vector<const LaunchRow*>& costs, const Row& row,
            const SecondsOf& seconds) {
     std::vector<Observation> rows;

@@ -11,9 +11,10 @@
 namespace linkcast::fit {
 namespace {
 
-// Size of an error that counts as one standard deviation. source: assumed; what forecasts of collectives on H200 are
-// off by where all parameters were measured (docs/h200.md)
-constexpr double kUsualError = 0.1;
+// Size of an error that counts as one standard deviation: at first, and the least where the data turn out to scatter
+// by less. source: assumed; what forecasts of collectives on H200 are off by where all parameters were measured
+// (docs/h200.md), and what two hosts of one kind differ by (calibrate/data/hgx-h200)
+constexpr double kUsualError = 0.1, kLeastError = 0.03;
 constexpr double kMapHuber = 1.345;  // source: Huber 1981, 95 % efficiency at the normal
 // Farthest from what was believed, in its spreads. source: ours, beyond it the data are not of this parameter
 constexpr double kFarthest = 4;
@@ -40,6 +41,10 @@ class Search {
  public:
   explicit Search(const MapRequest& request) : request_(request), at_(request.unknowns.size(), 0) {
     errors_.resize(request.points);
+    for (std::size_t k = 0; k < request.from.size(); ++k) {
+      const Prior& prior = request.unknowns[k].prior;
+      at_[k] = std::clamp(std::log(request.from[k] / prior.value) / prior.spread, -kFarthest, kFarthest);
+    }
     const std::vector<double> values = values_at(at_);
     for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] = request.log_error(i, values);
   }
@@ -65,13 +70,17 @@ class Search {
 
   [[nodiscard]] double loss() const { return loss(at_, errors_); }
 
+  /// Goes on with what the errors scatter by as their unit, which says how much they weigh beside the priors.
+  void refine() {
+    usual_ = std::clamp(sigma(), kLeastError, kUsualError);
+    if (usual_ < kUsualError) run(0);
+  }
+
   [[nodiscard]] MapResult result() const {
     MapResult result;
-    std::vector<double> sizes;
-    for (const double error : errors_) sizes.push_back(std::abs(error));
-    result.sigma = sigma_of_ninety_percent(sizes);
+    result.sigma = sigma();
     result.log_errors = errors_;
-    const double sigma = std::max(result.sigma, kUsualError);
+    const double sigma = std::max(result.sigma, usual_);
     const Eigen::MatrixXd j = jacobian();
     const auto n = static_cast<Eigen::Index>(at_.size());
     const Eigen::MatrixXd information = j.transpose() * j / (sigma * sigma * kAlike) + Eigen::MatrixXd::Identity(n, n);
@@ -90,6 +99,12 @@ class Search {
   }
 
  private:
+  [[nodiscard]] double sigma() const {
+    std::vector<double> sizes;
+    for (const double error : errors_) sizes.push_back(std::abs(error));
+    return sigma_of_ninety_percent(sizes);
+  }
+
   [[nodiscard]] std::vector<double> values_at(const std::vector<double>& at) const {
     std::vector<double> values;
     for (std::size_t k = 0; k < at.size(); ++k)
@@ -99,7 +114,7 @@ class Search {
 
   [[nodiscard]] double loss(const std::vector<double>& at, const std::vector<double>& errors) const {
     double sum = 0;
-    for (const double error : errors) sum += map_loss(error / kUsualError);
+    for (const double error : errors) sum += map_loss(error / usual_);
     for (const double distance : at) sum += distance * distance / 2;
     return sum;
   }
@@ -168,11 +183,11 @@ class Search {
       const auto n = static_cast<Eigen::Index>(at_.size());
       Eigen::VectorXd w(j.rows()), e(j.rows()), x(n);
       for (Eigen::Index i = 0; i < j.rows(); ++i) {
-        e(i) = errors_[static_cast<std::size_t>(i)] / kUsualError;
+        e(i) = errors_[static_cast<std::size_t>(i)] / usual_;
         w(i) = map_weight(e(i));
       }
       for (Eigen::Index k = 0; k < n; ++k) x(k) = at_[static_cast<std::size_t>(k)];
-      const Eigen::MatrixXd scaled = j / kUsualError;
+      const Eigen::MatrixXd scaled = j / usual_;
       Eigen::MatrixXd a = scaled.transpose() * w.asDiagonal() * scaled + Eigen::MatrixXd::Identity(n, n);
       const Eigen::VectorXd gradient = scaled.transpose() * w.asDiagonal() * e + x;
       a.diagonal() *= 1 + damping;
@@ -199,6 +214,7 @@ class Search {
   }
 
   const MapRequest& request_;
+  double usual_ = kUsualError;
   std::vector<double> at_;      ///< in spreads from what was believed
   std::vector<double> errors_;  ///< there
 };
@@ -208,11 +224,12 @@ class Search {
 MapResult fit_map(const MapRequest& request) {
   constexpr int kStarts = 3;  // source: ours; each finds the least loss in some of the shipped data
   std::optional<Search> best;
-  for (int start = 0; start < kStarts; ++start) {
+  for (int start = 0; start < (request.from.empty() ? kStarts : 1); ++start) {
     Search search(request);
     search.run(start);
     if (!best || search.loss() < best->loss()) best.emplace(search);
   }
+  best->refine();
   return best->result();
 }
 

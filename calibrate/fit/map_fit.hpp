@@ -23,6 +23,8 @@ struct MapRequest {
   std::function<double(std::size_t point, const std::vector<double>& values)> log_error;
   std::vector<std::vector<std::size_t>> depending;  ///< for each unknown the points that it acts on
   log::Progress* progress = nullptr;                ///< may be null
+  /// Where to begin, one value for each unknown: the search goes on from there alone. Empty: it looks everywhere.
+  std::vector<double> from{};
 };
 
 struct MapEstimate {
@@ -39,9 +41,9 @@ struct MapResult {
   std::vector<std::vector<double>> correlation;  ///< of the estimates' errors, given the data; symmetric
 };
 
-/// Huber's loss of the errors in units of 0.1, and the squares of the parameters' distances from their priors in units
-/// of their spreads. Line searches along each parameter, since caps make the model unsmooth, and Levenberg-Marquardt
-/// steps. Deterministic.
+/// Huber's loss of the errors in units of what they scatter by (0.03 to 0.1), and the squares of the parameters'
+/// distances from their priors in units of their spreads. Line searches along each parameter, since caps make the model
+/// unsmooth, and Levenberg-Marquardt steps. Deterministic.
 /// @source  loss: Huber, Robust Statistics, 1981; steps: Marquardt, SIAM J. Appl. Math. 11 (1963)
 MapResult fit_map(const MapRequest& request);
 

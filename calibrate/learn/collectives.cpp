@@ -76,6 +76,7 @@ Point point_of(const Sample& sample, const Json& answer) {
 struct Dependence {
   std::vector<Sample> samples;
   std::map<std::string, Prior> priors;
+  bool inherits = false;  ///< some were measured, on other machines
   std::map<std::string, std::vector<std::size_t>> points;
 };
 
@@ -92,7 +93,8 @@ Dependence dependence_of(catalogue::Catalogue& catalogue, const catalogue::Machi
     }
     for (const auto& [name, used_value] : *used) {
       if (const Parameter* own = calibration.find(name); own && own->provenance == "fitted") continue;
-      const double spread = used_value.measured ? std::max(used_value.spread, kOtherMachine) : used_value.spread;
+      const double spread = used_value.measured ? std::max(used_value.spread, kSameCapability) : used_value.spread;
+      found.inherits = found.inherits || used_value.measured;
       found.priors.try_emplace(name, Prior{used_value.value, spread});
       found.points[name].push_back(found.samples.size());
     }
@@ -168,12 +170,24 @@ const SizeClass& size_class_of(double size_B) {
 
 double Point::log_error() const { return std::log(modelled_s / measured_s); }
 
+namespace {
+
+/// Whether a library could take what was forced: LL sends twice the bytes and is for few, the others' blocks move at
+/// least some KiB at once.
+bool of_a_usual_size(const MeasuredCollective& c) {
+  constexpr double kMostLL_B = 4194304, kLeast_B = 8192;  // source: tables of NCCL 2.7 to 2.30, one node
+  if (c.protocol.empty()) return true;
+  return c.protocol == "LL" ? c.size_B <= kMostLL_B : c.size_B >= kLeast_B;
+}
+
+}  // namespace
+
 std::vector<Sample> samples_of(const std::vector<Measurement>& measurements) {
   std::vector<Sample> samples;
   for (const Measurement& m : measurements)
-    if (!m.library.empty() && !m.of_base_costs())
+    if (!m.library.empty())
       for (const MeasuredCollective& c : m.collectives)
-        if (c.with.empty() && c.channels == 0) samples.push_back({&m, &c});
+        if (c.with.empty() && (!m.of_base_costs() || of_a_usual_size(c))) samples.push_back({&m, &c});
   return samples;
 }
 
@@ -210,7 +224,18 @@ Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topolo
     return std::log(answer_on(trials.at(values), catalogue, sample).at("time_s").get<double>() /
                     median(sample.collective->time_s));
   };
-  const fit::MapResult result = fit::fit_map(request);
+  fit::MapResult result = fit::fit_map(request);
+  if (dependence.inherits) lesson.left_at_prior = no_better_than_prior(request, result);
+  for (const LeftAtPrior& part : lesson.left_at_prior)
+    for (const std::size_t k : part.unknowns) {
+      const Prior& prior = request.unknowns[k].prior;
+      const fit::MapEstimate learned = result.estimates[k];
+      // The data say as well how far from it they would be.
+      const double spread = std::max(learned.spread, std::abs(std::log(learned.value / prior.value)));
+      result.estimates[k] = {prior.value, std::min(spread, prior.spread), false};
+      for (std::size_t other = 0; other < request.unknowns.size(); ++other)
+        if (other != k) result.correlation[k][other] = result.correlation[other][k] = 0;
+    }
   lesson.sigma = result.sigma;
   for (std::size_t k = 0; k < result.estimates.size(); ++k) {
     const fit::MapEstimate& estimate = result.estimates[k];

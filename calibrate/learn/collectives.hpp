@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/fit/map_fit.hpp"
+#include "calibrate/learn/prior_check.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/records/measurement.hpp"
 
@@ -34,8 +35,7 @@ struct Sample {
   const MeasuredCollective* collective = nullptr;
 };
 
-/// Those that name their library. Records of linkcast-bench are fitted in closed form
-/// (calibrate/fit/collective_fit.cpp) or kept for comparison.
+/// Those of a named library, by a protocol at a size for which it could be taken.
 std::vector<Sample> samples_of(const std::vector<Measurement>& measurements);
 
 struct Taught {
@@ -48,7 +48,9 @@ struct Lesson {
   std::vector<Taught> parameters;    ///< every one that a forecast of these data asks for
   std::vector<Point> points;         ///< with the learned parameters; fitted, not held out
   std::vector<std::string> refused;  ///< errors of points that have no forecast
-  double sigma = 0;                  ///< of ln(modelled / measured)
+  /// Of a machine that inherits: what its data make no better, and stays at its prior.
+  std::vector<LeftAtPrior> left_at_prior;
+  double sigma = 0;  ///< of ln(modelled / measured)
 };
 
 /// Learns on the calibration what its forecasts of the samples ask for (sim/records/calibration.hpp), and adds it: as

@@ -157,6 +157,11 @@ learn::Lesson learn_from(catalogue::Catalogue& catalogue, const Topology& topolo
     throw InputError(
         fmt::format("calibrate fit: none of {} collectives can be forecast: {}", kept.size(), lesson.refused.front()));
   say_refused(lesson.refused);
+  for (const learn::LeftAtPrior& part : lesson.left_at_prior)
+    log::Log("fit").note(
+        "{} stays as inherited: of {} collectives, each left out of a fit, forecasts miss the middle one by {:.1f} % "
+        "with it learned, by {:.1f} % without",
+        part.of, part.points, 100 * std::expm1(part.learned), 100 * std::expm1(part.prior));
   if (std::exp(lesson.sigma) > kOtherThings)
     log::Log("fit").note(
         "the forecast misses these collectives by a factor of {:.4g}: are they of this machine, and their times in "
@@ -222,7 +227,14 @@ Json to_json(const FittedMachine& fitted) {
                                  {"points", list_of(part.held.points)},
                                  {"refused", part.held.refused}});
   }
-  if (fitted.lesson) out["points"] = list_of(fitted.lesson->points);
+  if (!fitted.lesson) return out;
+  out["points"] = list_of(fitted.lesson->points);
+  out["left_at_prior"] = Json::array();
+  for (const learn::LeftAtPrior& part : fitted.lesson->left_at_prior)
+    out["left_at_prior"].push_back({{"parameters", part.of},
+                                    {"points", part.points},
+                                    {"learned_error_log", part.learned},
+                                    {"prior_error_log", part.prior}});
   return out;
 }
 
@@ -230,13 +242,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The version of NCCL that stands for the one that ran; empty: none is named.
+std::string library_of(const Measurement& m) {
+  return m.library_version.empty() ? "" : registered_library("nccl-" + m.library_version);
+}
+
+/// That of forecasts that name none: what the data of costs ran, or owners of such machines do.
+std::string default_library(const std::string& named, const std::vector<Measurement>& measurements,
+                            const Topology& topology) {
+  if (!named.empty()) {
+    const std::string meant = library_meant(named);
+    if (!meant.empty()) log::Log("fit").note("{}", library_meant_text("library", named, meant));
+    return meant.empty() ? named : meant;
+  }
+  for (const Measurement& m : measurements)
+    if (m.of_base_costs() && !m.library.empty()) return m.library;
+  return usual_library(topology);
+}
+
 /// A folder of measurements holds other records too: they are read, so that nothing malformed passes, and left out.
 void read_record(const std::string& path, fit::FitRequest& request) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema = r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1",
                                                  "calibration/1", "residuals/1", "fit-report/1"});
-  if (schema == "measurement/1") return request.measurements.push_back(parse_measurement(json, path));
+  if (schema == "measurement/1") {
+    Measurement m = parse_measurement(json, path);
+    if (m.of_base_costs() && m.library.empty()) m.library = library_of(m);
+    return request.measurements.push_back(std::move(m));
+  }
   if (schema == "launch/1") return request.launches.push_back(read_launch_record(path));
   if (schema == "topology/1") read_topology(path);
   if (schema == "calibration/1") read_calibration(json, path);
@@ -252,12 +286,14 @@ fit::Lender known_of(const Topology& topology) {
 
 /// Machines whose calibrations are inherited. A topology that is not at hand stays empty, unless all rests on it.
 void add_lenders(const catalogue::MachineFiles& files, bool unmeasured, fit::FitRequest& request) {
-  for (const Calibration& calibration : request.inherited) {
+  const auto add = [&](const Calibration& calibration, bool needed, std::vector<fit::Lender>& machines) {
     const auto path = files.topology_of(calibration);
-    if (!path && unmeasured && calibration.wiring.is_null()) files.refuse_topology(calibration);
+    if (!path && needed && calibration.wiring.is_null()) files.refuse_topology(calibration);
     const bool known = path || !calibration.wiring.is_null();
-    request.lenders.push_back(known ? known_of(files.read_topology_of(calibration)) : fit::Lender{});
-  }
+    machines.push_back(known ? known_of(files.read_topology_of(calibration)) : fit::Lender{});
+  };
+  for (const Calibration& calibration : request.inherited) add(calibration, unmeasured, request.lenders);
+  for (const Calibration& calibration : request.library_lenders) add(calibration, false, request.library_machines);
   request.l2_B = known_of(*request.topology).l2_B;
 }
 
@@ -352,13 +388,11 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
   const catalogue::MachineFiles files(catalogue.data_dir());
   fit::FitRequest request;
   request.name = machine.name.empty() ? topology.name : machine.name;
-  request.default_library = machine.library.empty() ? usual_library(topology) : registered_library(machine.library);
-  if (!machine.library.empty() && request.default_library != machine.library)
-    log::Log("fit").note("{}", library_meant_text("library", machine.library, request.default_library));
-  static_cast<void>(libraries().get(request.default_library));  // throws on an unknown one, with the known ones
   request.data_dir = catalogue.data_dir();
   request.topology = &topology;
   for (const std::string& path : machine.measurements) read_record(path, request);
+  request.default_library = default_library(machine.library, request.measurements, topology);
+  static_cast<void>(libraries().get(request.default_library));  // throws on an unknown one, with the known ones
   if (nearest)
     for (const Calibration& one : nearest->machines)
       request.inherited.push_back(machine.unmeasured ? one : part_of(nearest->parameters, one));

@@ -46,7 +46,7 @@ struct FittedMachine {
 /// @throws InputError  a wrong file, data that cannot determine a needed parameter, parts that hold nothing
 FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& request);
 
-/// Keys held_out, left_out_rows, points: learned from and left out.
+/// Keys held_out, left_out_rows, points: learned from and left out; left_at_prior (calibrate/learn/prior_check.hpp).
 Json to_json(const FittedMachine& fitted);
 
 }  // namespace linkcast::pipelines

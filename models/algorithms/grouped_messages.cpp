@@ -4,12 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "models/algorithms/channel_fill.hpp"
 #include "sim/base/index.hpp"
 #include "sim/forecast/host_path.hpp"
 #include "sim/forecast/message_start.hpp"
 #include "sim/plan/channel_flows.hpp"
 #include "sim/plan/message_rates.hpp"
 #include "sim/plan/message_ways.hpp"
+#include "sim/plan/two_limits.hpp"
 
 namespace linkcast {
 namespace {
@@ -111,7 +113,7 @@ class BetweenNodes {
 };
 
 void plan_between(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
-  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  const activities::MessageRates rates(group.sent, job.ranks(), collective::own_messages(job));
   BetweenNodes between(job, problem);
   for (const activities::MessageRates::Sent& one : group.sent)
     between.add(one.message, 1 / one.choice.payload_share, rates.rate_Bps(one));
@@ -132,11 +134,11 @@ class Queues {
       }
   }
   /// The longer of both queues; 0 where no route is direct.
-  [[nodiscard]] int of(const activities::MessageRates::Sent& one) const {
+  [[nodiscard]] double of(const activities::MessageRates::Sent& one) const {
     const auto& route = way_of(one);
     return route && !route->links.empty()
                ? std::max(on_link_.at(route->links.front()), on_link_.at(route->links.back()))
-               : 0;
+               : 0.0;
   }
 
  private:
@@ -146,11 +148,11 @@ class Queues {
   }
 
   const CollectiveJob& job_;
-  std::map<int, int> on_link_;
+  std::map<int, double> on_link_;
 };
 
 void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
-  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  const activities::MessageRates rates(group.sent, job.ranks(), collective::own_messages(job));
   const Queues queues(job, group.sent, rates);
   for (const activities::MessageRates::Sent& one : group.sent) {
     const Hop hop = message_hop(job.node(), job.communicator, one.message.from, one.message.to);
@@ -172,7 +174,7 @@ void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterPro
 class GroupedMessages final : public Algorithm {
  public:
   [[nodiscard]] Routes routes() const override { return Routes::kPairs; }
-  /// The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
+  /// The base is that of the smallest messages, which take LL; of Simple what it costs more.
   [[nodiscard]] CollectiveCost cost(const CostRequest& request) const override {
     const LibraryParameters known = request.platform.library_parameters();
     const Communicator& communicator = request.communicator;
@@ -184,13 +186,19 @@ class GroupedMessages final : public Algorithm {
     if (host)
       collective::take_host_path(request.platform, communicator, protocol,
                                  protocol == "LL" ? key::host_channel[protocol] : key::host_message_channel, 1, cost);
-    cost.turn_steps = 0;
     collective::set_latency({request.platform, request.library, communicator, "LL"}, smallest);
     const Learned base = learned(known, communicator.library, key::sendrecv_base,
                                  {smallest.base_s + smallest.hop_s, collective::kTableSpread});
-    cost.base_s += base.value - smallest.base_s;
-    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base),
-                              uncertainty::source_of(base, cost.term(Figure::kBase).source), &key::sendrecv_base}});
+    const double more_s = cost.base_s - smallest.base_s;
+    cost.base_s = base.value + (host ? more_s : 0);
+    cost.set(Figure::kBase,
+             {{uncertainty::term::kBase, 0, ErrorPart(base), cost.term(Figure::kBase).source, &key::sendrecv_base}});
+    if (protocol == "Simple" && !host) {
+      const Learned simple = learned(known, communicator.library, key::sendrecv_simple);
+      cost.base_s += simple.value;
+      cost.set(Figure::kSteps, {collective::term_of(uncertainty::term::kBase, simple, key::sendrecv_simple,
+                                                    simple.value / cost.base_s)});
+    }
     cost.hop_s = 0;
     if (protocol == "Simple") {
       const Learned rate = learned(known, communicator.library, key::sendrecv_channel);
@@ -206,6 +214,18 @@ class GroupedMessages final : public Algorithm {
     Group group = group_of(job);
     job.one_node() ? plan_in_node(job, group, problem) : plan_between(job, group, problem);
     plan = std::move(group.plan);
+  }
+  /// Ranks that also send wait until what came last is copied out of the buffers, which blocks do at twice the rate of
+  /// doing both; those that only receive do so while the next call begins. Blocks that send and receive begin in step:
+  /// all send, and then all copy what came out of the buffers while the links idle.
+  [[nodiscard]] double stretch(const CollectiveJob& job, const CollectivePlan& plan, double flow_s) const override {
+    if (!job.one_node() || plan.choice.protocol != "Simple" || flow_s <= 0) return 1;
+    const double block_B = plan.busiest_B / std::max(1, plan.choice.blocks), Bps = 2 * plan.cost.channel_Bps;
+    const double fill_s = std::min(kChunk_B, block_B) / Bps;
+    if (job.op.traits().root) return 1 + fill_s / flow_s / job.calls;
+    const double in_step_s = plan.links_s + block_B / Bps;
+    const double lost_s = std::max(0.0, in_step_s - flow_s) * activities::share_in_step(block_B / kChunk_B);
+    return 1 + (fill_s + lost_s) / flow_s;
   }
 };
 

@@ -9,6 +9,7 @@
 #include "sim/forecast/collective_plan.hpp"
 #include "sim/forecast/host_path.hpp"
 #include "sim/forecast/narrow_steps.hpp"
+#include "sim/plan/two_limits.hpp"
 
 namespace linkcast {
 namespace {
@@ -19,9 +20,14 @@ using collective::CollectiveCost;
 using collective::CollectiveJob;
 using collective::CollectivePlan;
 using collective::CostRequest;
+using collective::Figure;
 
-// What a block takes of each rank's part in one round. source: NCCL's buffers, 4 slots of 512 KiB a chunk (SOURCES.md)
-constexpr double kRound_B = 2097152;
+// What a block takes of each rank's part in one round. source: NCCL's buffers: 4 slots of 512 KiB a chunk, one of
+// 32 KiB in LL, one of 576,000 B in LL128 (SOURCES.md)
+double round_B(std::string_view protocol) {
+  constexpr double kSimple_B = 2097152, kLL_B = 32768, kLL128_B = 576000;
+  return protocol == "LL" ? kLL_B : protocol == "LL128" ? kLL128_B : kSimple_B;
+}
 
 /// The part of ring number `ring` that a node runs.
 const Channel& part_of(const Communicator& communicator, int ring, int node) {
@@ -56,17 +62,81 @@ double one_round_s(const CollectiveJob& job, const activities::HopDelay& delay_s
   return sum;
 }
 
-/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it.
-/// Between nodes the first byte's way to the last rank counts once in a row of calls; inside a node it is one hop.
+/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it, so
+/// that the first byte's hops to the last rank count once in a row of calls.
 collective::Steps ring_steps(const CollectiveJob& job) {
   const bool closed = job.op.closed();
-  if (job.one_node()) return {closed ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
-  const int nodes = job.communicator.nodes;
+  const CollectiveTraits traits = job.op.traits();
+  const int passes = (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0);
+  const double storing = traits.gathers                   ? 1.0 * job.op.steps(job.ranks()) / passes
+                         : traits.root && !traits.reduces ? 1
+                                                          : 0;
+  const double adding = !traits.reduces ? 0 : traits.root ? 1 : 1.0 * job.op.steps(job.ranks()) / passes;
   const double share = closed ? 1 : 1.0 / job.calls;
   const double steps = job.op.steps(job.ranks()) * share;
+  if (job.one_node()) return {{steps, 0, storing, adding}, 0};
+  const int nodes = job.communicator.nodes;
   const double between = closed ? steps * nodes / job.ranks() : (nodes - 1) * share;
-  return {steps - between, between, one_round_s(job, activities::distance_in(job.machine)) * rounds_of(job)};
+  return {{steps - between, between}, one_round_s(job, activities::distance_in(job.machine)) * rounds_of(job)};
 }
+
+/// What one block does for each byte of a rank's part, in steps that take 1 / channel_Bps.
+/// @source  primitives of NCCL's ring kernels (models/libraries/SOURCES.md): an all_reduce is a send, receives that
+///          reduce and send, one that also stores, receives that store and send, and one that only stores
+class BlockWork {
+ public:
+  BlockWork(const CollectiveJob& job, const CollectiveCost& cost)
+      : copy_(cost.copy_steps), reduce_(cost.reduce_steps), traits_(job.op.traits()), closed_(job.op.closed()) {
+    const int passes = (traits_.reduces ? 1 : 0) + (traits_.gathers ? 1 : 0);
+    each_ = closed_ ? job.op.steps(job.ranks()) / passes : 1;
+  }
+  /// Sends of a part in each pass around the ring.
+  [[nodiscard]] double steps() const {
+    return closed_ ? each_ * ((traits_.reduces ? 1 : 0) + (traits_.gathers ? 1 : 0)) : 1;
+  }
+  /// Steps in which it sends and those in which it does not.
+  [[nodiscard]] double all() const {
+    return sending([](double step) { return step; }) + silent();
+  }
+  /// The same where all blocks take each step together, and no sending step is shorter than its bytes take on the
+  /// links. @param link  steps
+  [[nodiscard]] double in_step(double link) const {
+    // Of blocks that store at the same time. source: all_gather, reduce_scatter and all_reduce of 4 to 128 MiB on two
+    // and four H200 (calibrate/data/hgx-h200): 1 is 7 % too fast, 2 no better
+    constexpr double kStoreTogether = 1.6;
+    return sending([link](double step) { return activities::of_two_limits_s(step, link); }) + kStoreTogether * silent();
+  }
+  /// Part of all() that storing or adding makes: d ln(all) / d ln(copy_steps), or reduce_steps.
+  [[nodiscard]] double copy_share() const { return (counted(1, 0) - 0.5 * steps()) * copy_ / all(); }
+  [[nodiscard]] double reduce_share() const { return (counted(0, 1) - 0.5 * steps()) * reduce_ / all(); }
+
+ private:
+  [[nodiscard]] double plain() const { return std::max(0.0, 1 - 0.5 * (copy_ + reduce_)); }
+  template <class Time>
+  [[nodiscard]] double sending(Time&& time) const {
+    const double copies = plain() + copy_, reduces = plain() + reduce_;
+    // Of a chain the slowest rank sets the pace: the root of a reduce adds and stores, and sends nothing.
+    if (!closed_) return traits_.reduces ? std::max(time(reduces), copy_ + reduce_) : time(copies);
+    if (!traits_.reduces) return each_ * time(copies);
+    if (!traits_.gathers) return time(plain()) + (each_ - 1) * time(reduces);
+    return time(plain()) + (each_ - 1) * (time(reduces) + time(copies)) + time(plain() + copy_ + reduce_);
+  }
+  [[nodiscard]] double silent() const {
+    if (!closed_) return 0;
+    return copy_ + (traits_.gathers ? 0 : reduce_);
+  }
+  [[nodiscard]] bool root_limits() const { return traits_.reduces && copy_ > plain(); }
+  /// Steps that store and that add.
+  [[nodiscard]] double counted(double copy, double reduce) const {
+    if (!closed_ && root_limits()) return copy + reduce + 0.5 * (copy + reduce);
+    if (!closed_) return traits_.reduces ? reduce : copy;
+    return copy * (traits_.gathers ? each_ + 1 : 1) + reduce * (traits_.reduces ? each_ : 0);
+  }
+
+  double copy_, reduce_, each_ = 0;
+  CollectiveTraits traits_;
+  bool closed_;
+};
 
 /// Thread blocks of ring number i. A library that builds no trees gives each ring its own.
 int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
@@ -75,17 +145,30 @@ int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
   return collective::blocks_on(i, static_cast<int>(communicator.channels.size()), blocks);
 }
 
-/// The last step of a reduce_scatter. Where blocks keep step the links idle in it, else it takes from each block's rate
-/// and others use the links. source: 4 P100 and NCCL 2.0, whose links the blocks of other steps can fill: 0.15 longer
-/// than all_gather (calibrate/data/p100-dgx1/tartan-nccl2.json); 4 H200 and 2.28.9: 0.002 (20261121a-nccl_ops.json)
+/// The last step of a reduce_scatter where blocks keep step: the links idle in it. source: 4 P100 and NCCL 2.0, whose
+/// links the blocks of other steps can fill: 0.15 longer than all_gather (calibrate/data/p100-dgx1/tartan-nccl2.json)
 void add_tail(const CollectiveJob& job, double per_hop_B, CollectivePlan& plan) {
   const double share = collective::tail_share(job.node(), job.communicator, plan.choice.protocol, job.op.traits(),
                                               job.op.steps(job.ranks()));
   if (share == 1) return;
-  if (job.one_node() && job.rings().keeps_step())
+  if (job.one_node())
     plan.tail_s = (1 / share - 1) * per_hop_B / (plan.choice.blocks * plan.cost.channel_Bps);
   else
     plan.cost.channel_Bps *= share;
+}
+
+/// The rate of a block in this operation, of which all steps count.
+void set_operation(const CollectiveJob& job, CollectivePlan& plan) {
+  const BlockWork work(job, plan.cost);
+  plan.cost.channel_Bps *= work.steps() / work.all();
+  const auto add = [&](Figure of, double share) {
+    for (uncertainty::Term one : plan.cost.terms(of)) {
+      one.spread = one.spread.times(-share);
+      plan.cost.add(Figure::kBlock, one);
+    }
+  };
+  add(Figure::kCopySteps, work.copy_share());
+  add(Figure::kReduceSteps, work.reduce_share());
 }
 
 /// The ring through all nodes as one activity.
@@ -135,7 +218,10 @@ class Ring final : public TableAlgorithm {
         collective::element_B(job.op, protocol, distance_B), collective::ring_buffers_B(job, plan.choice.blocks));
     collective::narrow_blocks(job.node(), job.rings(), communicator, protocol, distance_B, plan.cost);
     const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
-    add_tail(job, per_hop, plan);
+    if (job.rings().keeps_step())
+      add_tail(job, per_hop, plan);
+    else
+      set_operation(job, plan);
     for (int i = 0; i < static_cast<int>(communicator.channels.size()); ++i) {
       const int blocks = blocks_of_ring(job, i, plan.choice.blocks);
       if (blocks == 0) continue;
@@ -153,17 +239,19 @@ class Ring final : public TableAlgorithm {
   [[nodiscard]] double first_byte_s(const CollectiveJob& job, const activities::HopDelay& delay_s) const override {
     return rounds_of(job) * one_round_s(job, delay_s);
   }
-  /// A round of a ring contains a part, `turn_steps`, in which a block sends nothing. In the first round all blocks
-  /// turn at once and the links idle; then they drift apart as in a random walk, so that after r rounds 1 / sqrt(r) of
-  /// the part is still common: 2 sqrt(R) - 1 in R rounds.
-  /// @limits  turns were measured inside nodes only
+  /// Blocks begin together: all send at once, at what the links leave each, and then none does, so that a round takes
+  /// the sum of its steps. Over the rounds they drift apart, until links are busy while some blocks store what came.
+  /// @limits  inside nodes; measured with NCCL 2.28 on switched NVLink
   [[nodiscard]] double stretch(const CollectiveJob& job, const CollectivePlan& plan, double flow_s) const override {
-    if (plan.choice.protocol == "Simple" && !job.op.closed()) return chain_fill(job, plan.choice.blocks);
     if (plan.tail_s > 0 && flow_s > 0) return 1 + plan.tail_s / flow_s;
-    if (!job.one_node() || plan.cost.turn_steps <= 0 || !job.op.closed() || flow_s <= 0) return 1;
-    const double piece_B = job.size_B / job.ranks() / plan.choice.blocks;
-    const double rounds = std::max(1.0, piece_B / kRound_B);
-    return 1 + plan.cost.turn_steps / plan.steps * (2 * std::sqrt(rounds) - 1) / rounds;
+    const double fill = plan.choice.protocol == "Simple" && !job.op.closed() ? chain_fill(job, plan.choice.blocks) : 1;
+    if (!shares_links(job) || flow_s <= 0) return fill;
+    return fill * shared_s(job, plan, 1) / std::max(blocks_s(job, plan, 1), plan.links_s);
+  }
+  [[nodiscard]] double block_share(const CollectiveJob& job, const CollectivePlan& plan, bool limited) const override {
+    constexpr double kStep = 1.01;  // source: ours, small against all that bends
+    if (!shares_links(job) || job.size_B <= 0) return Algorithm::block_share(job, plan, limited);
+    return std::clamp(std::log(shared_s(job, plan, kStep) / shared_s(job, plan, 1)) / std::log(kStep), 0.0, 1.0);
   }
   /// Proxies keep several slices of a Simple channel under way, so that hops between nodes pass while bytes flow: the
   /// two add up as squares. source: published all_reduce on 64 to 2,048 GPUs of Alps (claim SC24-073): bus bandwidths
@@ -172,6 +260,25 @@ class Ring final : public TableAlgorithm {
   [[nodiscard]] double hidden_s(const CollectiveJob& job, const CollectivePlan& plan, double flow_s) const override {
     if (plan.choice.protocol != "Simple" || !job.op.closed()) return 0;
     return plan.between_s + flow_s - std::hypot(plan.between_s, flow_s);
+  }
+
+ private:
+  static bool shares_links(const CollectiveJob& job) {
+    return job.one_node() && !job.rings().keeps_step() && !collective::through_host(job.communicator);
+  }
+  /// Of the blocks alone, `slow` times as slow.
+  static double blocks_s(const CollectiveJob& job, const CollectivePlan& plan, double slow) {
+    return slow * job.op.bytes_per_hop({job.size_B}, job.ranks()).si / (plan.choice.blocks * plan.cost.channel_Bps);
+  }
+  /// Of blocks on links that they share.
+  static double shared_s(const CollectiveJob& job, const CollectivePlan& plan, double slow) {
+    const BlockWork work(job, plan.cost);
+    const double blocks = blocks_s(job, plan, slow), apart = activities::of_two_limits_s(blocks, plan.links_s);
+    const double step_s = blocks / work.all();
+    const double together = step_s * work.in_step(plan.links_s / (work.steps() * step_s));
+    const double part_B = job.size_B / (job.op.closed() ? job.ranks() : 1) / plan.choice.blocks;
+    const double rounds = std::max(1.0, part_B / round_B(plan.choice.protocol));
+    return apart + std::max(0.0, together - apart) * activities::share_in_step(rounds);
   }
 };
 

@@ -9,9 +9,7 @@ collective::CollectiveCost ring_cost(const collective::CostRequest& request) {
   collective::CollectiveCost cost;
   collective::set_latency(request, cost);
   collective::set_rates(request, cost);
-  if (const Parameter* turn = request.platform.calibration().find(
-          key::ring_turn[request.protocol].of_all(library_family(communicator.library))))
-    cost.turn_steps = turn->value;
+  collective::set_step_costs(request, cost);
   if (collective::through_host(communicator))
     collective::take_host_path(request.platform, communicator, request.protocol, key::host_channel[request.protocol], 1,
                                cost);

@@ -23,21 +23,9 @@ using collective::Figure;
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
 
-/// Measured, or as a ring's.
+/// As a ring's, slower or quicker.
 void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
   const LibraryParameters known = request.platform.library_parameters();
-  const std::string family = library_family(request.communicator.library);
-  const Parameter* base = request.platform.calibration().find(key::tree_base[request.protocol].of_all(family));
-  const Parameter* hop = request.platform.calibration().find(key::tree_hop[request.protocol].of_all(family));
-  if (base != nullptr && hop != nullptr) {
-    cost.base_s = base->value;
-    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base->stderr_ / base->value), base->provenance,
-                              &key::tree_base[request.protocol]}});
-    cost.hop_s = hop->value;
-    cost.set(Figure::kHop, {{uncertainty::term::kHops, 0, ErrorPart(hop->stderr_ / hop->value), hop->provenance,
-                             &key::tree_hop[request.protocol]}});
-    return;
-  }
   const Learned slow = learned(known, request.communicator.library, key::tree_slowness[request.protocol]);
   const double by_class = request.library.hop_latency(request.protocol, request.communicator.tree_class).si /
                           request.library.hop_latency(request.protocol, request.communicator.path_class).si;
@@ -51,11 +39,11 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
 collective::Steps tree_steps(const CollectiveJob& job) {
   const Communicator& communicator = job.communicator;
   const double chain = 2 * (static_cast<double>(communicator.gpus.size()) - 1);
-  if (job.one_node()) return {chain, 0, 0};
+  if (job.one_node()) return {{chain}, 0};
   const int depth = std::max(tree_depth(communicator.nodes, 0), tree_depth(communicator.nodes, 1));
   const double down_s =
       tree_delay_s(job.machine, communicator, communicator.trees.front(), 0, activities::distance_in(job.machine));
-  return {chain, 2.0 * depth, 2 * down_s};
+  return {{chain, 2.0 * depth}, 2 * down_s};
 }
 
 /// Trees of one node are chains, run up and down at once. Through host memory all their bytes are taken to reach it:

@@ -13,7 +13,7 @@ class Collective(Answer):
     time_s: float  #: forecast
     time_low_s: float  #: lower end of its 90 % interval
     time_high_s: float  #: upper end
-    launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
+    launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
     terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty
@@ -91,7 +91,7 @@ class Flows(Answer):
     time_s: float  #: forecast
     time_low_s: float  #: lower end of its 90 % interval
     time_high_s: float  #: upper end
-    launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
+    launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
     terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty
@@ -117,7 +117,7 @@ class P2p(Answer):
     time_s: float  #: forecast
     time_low_s: float  #: lower end of its 90 % interval
     time_high_s: float  #: upper end
-    launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
+    launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
     terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty

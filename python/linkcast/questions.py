@@ -18,9 +18,9 @@ class Questions:
                    gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
                    size_B: float | str | None = None, sizes_B: Sequence[int | list[int]] | str | None = None,
                    library: str | None = None, algorithm: str | None = None, algorithm_file: str | None = None,
-                   protocol: Literal["LL", "LL128", "Simple"] | None = None, nvls: bool | None = None,
-                   collnet: bool | None = None, pxn: bool | None = None, calls: int | None = None,
-                   launch: Literal["graph", "process", "single_process", "pytorch"] | None = None,
+                   protocol: Literal["LL", "LL128", "Simple"] | None = None, channels: int | None = None,
+                   nvls: bool | None = None, collnet: bool | None = None, pxn: bool | None = None, calls: int | None = None,
+                   launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None = None,
                    host_scale: float | None = None, explain: bool | None = None, library_topology: str | None = None,
                    p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                    with_: Sequence[dict[str, Any]] | str | None = None, engine: Literal["direct", "reduced"] | None = None,
@@ -31,11 +31,11 @@ class Questions:
         """One collective operation of a communication library: keys("collective") says what each key is."""
         return self._ask(kinds.Collective, "collective", {"id": id, "solver": solver, "op": op, "gpus": gpus, "nodes": nodes,
             "gpus_per_node": gpus_per_node, "size_B": size_B, "sizes_B": sizes_B, "library": library, "algorithm": algorithm,
-            "algorithm_file": algorithm_file, "protocol": protocol, "nvls": nvls, "collnet": collnet, "pxn": pxn, "calls": calls,
-            "launch": launch, "host_scale": host_scale, "explain": explain, "library_topology": library_topology,
-            "p2p_level": p2p_level, "with": with_, "engine": engine, "transport": transport, "alternatives": alternatives,
-            "noise": noise, "samples": samples, "service_level": service_level, "allocation": allocation,
-            "allocation_seed": allocation_seed, "beside": beside})
+            "algorithm_file": algorithm_file, "protocol": protocol, "channels": channels, "nvls": nvls, "collnet": collnet,
+            "pxn": pxn, "calls": calls, "launch": launch, "host_scale": host_scale, "explain": explain,
+            "library_topology": library_topology, "p2p_level": p2p_level, "with": with_, "engine": engine,
+            "transport": transport, "alternatives": alternatives, "noise": noise, "samples": samples,
+            "service_level": service_level, "allocation": allocation, "allocation_seed": allocation_seed, "beside": beside})
 
     def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None) -> kinds.Fabric:
         """The network between nodes: keys("fabric") says what each key is."""

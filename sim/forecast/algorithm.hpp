@@ -85,6 +85,12 @@ class Algorithm {
                                        const collective::CollectivePlan& /*plan*/, double /*flow_s*/) const {
     return 1;
   }
+  /// Part of ln(time of the bytes) that the rate of thread blocks makes: d ln(flow_s) / -d ln(channel_Bps).
+  /// @param limited  whether it is their limit that some activity runs at
+  [[nodiscard]] virtual double block_share(const collective::CollectiveJob& /*job*/,
+                                           const collective::CollectivePlan& /*plan*/, bool limited) const {
+    return limited ? 1 : 0;
+  }
   /// Part of the hops between nodes that passes while bytes flow, seconds. @param flow_s  time of the bytes
   [[nodiscard]] virtual double hidden_s(const collective::CollectiveJob& /*job*/,
                                         const collective::CollectivePlan& /*plan*/, double /*flow_s*/) const {

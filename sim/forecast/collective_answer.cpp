@@ -1,5 +1,7 @@
 #include "sim/forecast/collective_answer.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/forecast/alternatives.hpp"
 #include "sim/forecast/call_sizes.hpp"
 #include "sim/forecast/collective_launch.hpp"
@@ -15,6 +17,8 @@
 
 namespace linkcast::collective {
 namespace {
+
+constexpr int kMostChannels = 64;  // source: NCCL's MAXCHANNELS since 2.25 (models/libraries/SOURCES.md)
 
 /// What the machine's switches may do for a collective, and which algorithm is forced.
 struct SwitchKeys {
@@ -97,13 +101,14 @@ class Launcher {
     const bool said = r.has("launch");
     kind_ = launch::kind_named(said ? r.choice("launch", launch_kinds()) : library.usual_launch());
     const auto scale = launch::read_host_scale(r, kind_);
-    if (kind_ == launch::Kind::kGraph) return;
+    if (!launch::by_host(kind_)) return;
     costs_.emplace(catalogue, machine, scale);
     if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
   }
   /// Calls of a library that sends messages by itself are in its own times.
   [[nodiscard]] launch::Launching of(const CollectiveJob& job) const {
-    return kind_ == launch::Kind::kGraph || job.of_rounds() ? launch::Launching{} : launching_of(job, *costs_, kind_);
+    if (job.of_rounds()) return {};
+    return launch::by_host(kind_) ? launching_of(job, *costs_, kind_) : launch::Launching{.kind = kind_};
   }
 
  private:
@@ -121,12 +126,15 @@ class Asked {
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         switches_(ranks_, r),
-        protocol_(r.optional<std::string>("protocol").value_or("")) {
+        protocol_(r.optional<std::string>("protocol").value_or("")),
+        channels_(r.optional<int>("channels").value_or(0)) {
     query::refuse_keys(r, {"transport"},
                        "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
     read_pxn(library_, ranks_, r);
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
+    if (r.has("channels") && (channels_ < 1 || channels_ > kMostChannels))
+      r.fail("channels", fmt::format("is 1 to {}", kMostChannels));
     if (r.has("algorithm_file")) read_own(r);
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
@@ -177,6 +185,7 @@ class Asked {
             size_.size_B(),
             switches_.algorithm,
             protocol_,
+            channels_,
             switches_.nvls,
             switches_.collnet,
             calls_,
@@ -194,6 +203,7 @@ class Asked {
   int calls_;
   SwitchKeys switches_;
   std::string protocol_, engine_{};
+  int channels_ = 0;
   std::unique_ptr<Algorithm> own_{};  ///< of a user's file
   std::vector<std::string> file_warnings_{};
   bool alternatives_ = false;
@@ -220,12 +230,12 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalo
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(machine, ranks);
   query::refuse_keys(r,
-                     {"calls", "protocol", "algorithm_file", "nvls", "collnet", "pxn", "engine", "library_topology",
-                      "p2p_level", "host_scale"},
+                     {"calls", "protocol", "channels", "algorithm_file", "nvls", "collnet", "pxn", "engine",
+                      "library_topology", "p2p_level", "host_scale"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
-  if (r.has("launch") && r.choice("launch", launch_kinds()) != "graph")
+  if (r.has("launch") && launch::by_host(launch::kind_named(r.choice("launch", launch_kinds()))))
     r.fail("launch", "is of libraries that run kernels: the times of " + library_id + " hold its calls");
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);

@@ -33,6 +33,8 @@ double mean_slowness(const Platform& platform, const Communicator& communicator)
 void slow_down(CollectiveCost& cost, double slow, double hops) {
   cost.base_s *= slow;
   cost.hop_s *= hops;
+  cost.copy_s *= hops;
+  cost.reduce_s *= hops;
   cost.channel_Bps /= slow;
 }
 
@@ -54,6 +56,19 @@ void set_latency(const CostRequest& request, CollectiveCost& cost) {
   cost.hop_s = hop.value;
   cost.set(Figure::kHop, {{term::kHops, 0, ErrorPart(hop), uncertainty::source_of(hop, uncertainty::kTable),
                            &key::ring_hop[request.protocol]}});
+}
+
+void set_step_costs(const CostRequest& request, CollectiveCost& cost) {
+  if (request.library.keeps_step()) return;
+  const auto set = [&](Figure figure, std::string_view label, const LibraryRow& row) {
+    const Learned value = learned(request.platform.library_parameters(), request.communicator.library, row);
+    cost.set(figure, {term_of(label, value, row)});
+    return value.value;
+  };
+  cost.copy_s = set(Figure::kCopy, term::kHops, key::ring_copy[request.protocol]);
+  cost.reduce_s = set(Figure::kReduce, term::kHops, key::ring_reduce[request.protocol]);
+  cost.copy_steps = set(Figure::kCopySteps, term::kSerialisation, key::ring_copy_steps[request.protocol]);
+  cost.reduce_steps = set(Figure::kReduceSteps, term::kSerialisation, key::ring_reduce_steps[request.protocol]);
 }
 
 void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
@@ -169,7 +184,7 @@ bool CollectiveCost::measured(Figure of) const {
   return any;
 }
 
-std::vector<uncertainty::Term> CollectiveCost::latency_terms(double inside, double between) const {
+std::vector<uncertainty::Term> CollectiveCost::latency_terms(const Hops& hops) const {
   const auto part = [&](Figure of, std::string_view label, double seconds, double whole_s) {
     uncertainty::Term one = term(of);
     one.label = label;
@@ -177,10 +192,15 @@ std::vector<uncertainty::Term> CollectiveCost::latency_terms(double inside, doub
     one.spread = one.spread.times(whole_s);
     return one;
   };
-  const double hops_s = inside * hop_s, between_s = between * network_hop_s;
-  return {part(Figure::kBase, term::kBase, base_s, base_s), part(Figure::kHop, term::kHops, hops_s, hops_s),
-          part(Figure::kSteps, term::kHops, 0, base_s + hops_s),
-          part(Figure::kNetworkHop, term::kHops, between_s, between_s)};
+  const double inside_s = hops.inside * hop_s, storing_s = hops.storing * copy_s, adding_s = hops.adding * reduce_s,
+               between_s = hops.between * network_hop_s;
+  std::vector<uncertainty::Term> parts = {part(Figure::kBase, term::kBase, base_s, base_s),
+                                          part(Figure::kHop, term::kHops, inside_s, inside_s),
+                                          part(Figure::kSteps, term::kHops, 0, base_s + inside_s)};
+  if (adding_s > 0) parts.push_back(part(Figure::kReduce, term::kHops, adding_s, adding_s));
+  if (storing_s > 0) parts.push_back(part(Figure::kCopy, term::kHops, storing_s, storing_s));
+  parts.push_back(part(Figure::kNetworkHop, term::kHops, between_s, between_s));
+  return parts;
 }
 
 }  // namespace linkcast::collective

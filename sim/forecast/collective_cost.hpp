@@ -13,9 +13,28 @@
 
 namespace linkcast::collective {
 
-/// Figures that terms of a cost are of: start-up, hop inside a node, both together, hop between nodes, rate of a thread
-/// block, its rate between nodes, share of the links' rate.
-enum class Figure { kBase, kHop, kSteps, kNetworkHop, kBlock, kNetwork, kLinks };
+/// Figures that terms of a cost are of: start-up, hop inside a node, both together, hop between nodes, storing and
+/// adding in a hop; rate of a thread block, what storing and adding take of its steps, its rate between
+/// nodes, share of the links' rate.
+enum class Figure {
+  kBase,
+  kHop,
+  kSteps,
+  kNetworkHop,
+  kCopy,
+  kReduce,
+  kBlock,
+  kCopySteps,
+  kReduceSteps,
+  kNetwork,
+  kLinks
+};
+
+/// Hops of the first byte one after the other: inside nodes, between them; and how many of the former store what came
+/// beside sending it, or add it to their own.
+struct Hops {
+  double inside = 0, between = 0, storing = 0, adding = 0;
+};
 
 /// Values, and the terms of their logarithms' errors.
 struct CollectiveCost {
@@ -24,7 +43,8 @@ struct CollectiveCost {
   double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
   double link_share = 1;                                         ///< of multicast: RingLibrary::multicast_share()
   double host_wait = 1;                                          ///< RingLibrary::host_wait()
-  double turn_steps = 0;                                         ///< steps of a round in which a block sends nothing
+  double copy_s = 0, reduce_s = 0;                               ///< what a hop takes longer that stores, or adds
+  double copy_steps = 0, reduce_steps = 0;                       ///< key::ring_copy_steps, key::ring_reduce_steps
 
   /// In the place of the figure's terms so far.
   void set(Figure of, const std::vector<uncertainty::Term>& terms);
@@ -35,12 +55,12 @@ struct CollectiveCost {
   /// It has terms, all of them from measurements, here or on another machine. kBase stands for hops inside nodes too.
   [[nodiscard]] bool measured(Figure of) const;
 
-  /// Latency of the first byte. @param inside, between  hops one after the other in nodes and between them
-  [[nodiscard]] double latency_s(double inside, double between) const {
-    return base_s + inside * hop_s + between * network_hop_s;
+  /// Latency of the first byte.
+  [[nodiscard]] double latency_s(const Hops& hops) const {
+    return base_s + hops.inside * hop_s + hops.storing * copy_s + hops.adding * reduce_s + hops.between * network_hop_s;
   }
   /// Its parts, with standard errors in seconds; hops between nodes last.
-  [[nodiscard]] std::vector<uncertainty::Term> latency_terms(double inside, double between) const;
+  [[nodiscard]] std::vector<uncertainty::Term> latency_terms(const Hops& hops) const;
 
  private:
   std::vector<std::pair<Figure, uncertainty::Term>> terms_{};
@@ -52,7 +72,8 @@ struct CostRequest {
   const RingLibrary& library;
   const Communicator& communicator;
   std::string protocol;
-  int blocks = 1;  ///< channels in use: they slow each other down
+  int blocks = 1;          ///< channels in use: they slow each other down
+  double in_flight_B = 0;  ///< TunerChoice::in_flight_B
 };
 
 // For algorithms, which put their costs together from these.
@@ -65,6 +86,8 @@ inline constexpr double kTableSpread = 0.7;
 
 /// Base and hops of a ring inside a node: parameters `nccl.ring.<protocol>.*` of the machine, else the library's table.
 void set_latency(const CostRequest& request, CollectiveCost& cost);
+/// What storing and adding take of a ring's steps and hops.
+void set_step_costs(const CostRequest& request, CollectiveCost& cost);
 /// Rate of a thread block as a ring's, and its wait at host memory.
 void set_block_rate(const CostRequest& request, CollectiveCost& cost);
 /// Rate of a thread block between nodes; nothing in one node.

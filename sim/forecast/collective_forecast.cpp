@@ -79,15 +79,16 @@ std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run, d
   std::vector<Term> terms = latencies_of(run, time_s);
   const std::size_t latencies = terms.size();
   if (const Term links = term_of_links(job, run, flow_s / time_s); !links.source.empty()) terms.push_back(links);
-  const auto add = [&](Figure of) {
+  const auto add = [&](Figure of, double share) {
     for (Term part : plan.cost.terms(of)) {
-      part.spread = part.spread.times(-flow_s / time_s);
+      part.spread = part.spread.times(-share * flow_s / time_s);
       terms.push_back(part);
     }
   };
-  add(Figure::kLinks);
-  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end())
-    add(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock);
+  add(Figure::kLinks, 1);
+  const bool limited = std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end();
+  if (const double blocks = plan.choice.runs().block_share(job, plan, limited); blocks > 0)
+    add(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock, blocks);
   if (terms.size() == latencies) terms.push_back({term::kSerialisation, 0, {}, uncertainty::kAssumed});
   const double alone_s = run.flow_s - waited_s, filling_s = alone_s - alone_s / run.stretch;
   terms[latencies].seconds += alone_s - filling_s;
@@ -159,8 +160,9 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 /// @param named  so many of the limits are looked at
 std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveRun& run, std::size_t named) {
-  const std::string& library = job.communicator.library;
+  const std::string& library = job.communicator.name();
   std::vector<std::string> warnings;
+  if (!run.plan.choice.why.empty()) warnings.push_back(run.plan.choice.why);
   if (!job.one_node()) {
     const std::string& machine = job.node().topology().name;
     const bool links = job.node().transports().network_measured(), hops = run.plan.cost.measured(Figure::kNetworkHop);
@@ -274,7 +276,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   forecast.latency_s = run.plan.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());
-  forecast.library = communicator.library;
+  forecast.library = communicator.name();
   forecast.algorithm = run.plan.choice.algorithm;
   forecast.protocol = run.plan.choice.protocol;
   forecast.nodes = communicator.nodes;

@@ -29,6 +29,7 @@ struct CollectiveJob {
   std::string op_name;
   double size_B = 0;                    ///< in the nccl-tests sense
   std::string algorithm{}, protocol{};  ///< empty, or forced
+  int channels = 0;                     ///< thread blocks of each GPU; 0: the library's choice
   bool nvls = true;                     ///< false: without multicast by NVSwitch, whatever the machine offers
   bool collnet = false;                 ///< the switches between nodes reduce
   int calls = kUsualCalls;              ///< made one behind the other; the time is that of one

@@ -46,7 +46,7 @@ launch::Call call_of(const CollectiveJob& job) {
 }
 
 launch::Launching launching_of(const CollectiveJob& job, const launch::HostCosts& costs, launch::Kind kind) {
-  if (kind == launch::Kind::kGraph) return {};
+  if (!launch::by_host(kind)) return {.kind = kind};
   return {kind, job.calls, costs.of(kind, call_of(job)), costs.synchronise(), costs.lender(launch::name_of(kind))};
 }
 

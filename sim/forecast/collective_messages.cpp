@@ -43,7 +43,7 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
   const double bytes = job.size_B / job.ranks();
   const MessageStart start = message_start(job, bytes);
   const activities::MessageRates::Sent each{{0, 1, {bytes}}, start.choice, start.cost.channel_Bps};
-  const activities::MessageRates rates(each, job.ranks(), job.op.own_part());
+  const activities::MessageRates rates(each, job.ranks(), own_messages(job));
   const congestion::UniformTraffic traffic{
       job.communicator.nodes,         job.communicator.gpus, bytes,
       1 / start.choice.payload_share, rates.rate_Bps(each),  job.communicator.exits};

@@ -16,7 +16,7 @@ int total_blocks(const Communicator& communicator) {
 }
 
 TunerRequest request_of(const CollectiveJob& job) {
-  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls, job.collnet};
+  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls, job.collnet, job.channels};
 }
 
 /// Algorithm of versions without a cost model.
@@ -32,7 +32,9 @@ const std::string& only_algorithm() {
 Choice library_choice(const CollectiveJob& job) {
   if (job.of_messages()) return {kGroupedMessages, ""};
   const auto choice = job.rings().choose(job.node(), job.communicator, request_of(job));
-  if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
+  if (choice)
+    return {choice->entry.algorithm, choice->entry.protocol, choice->channels,
+            choice->payload_share,   choice->in_flight_B,    choice->why};
   const std::string& only = only_algorithm();
   if (!job.algorithm.empty() && job.algorithm != only)
     throw InputError("algorithm: " + job.communicator.library + " has no " + job.algorithm);
@@ -43,21 +45,29 @@ Choice library_choice(const CollectiveJob& job) {
 }  // namespace
 
 CollectiveCost cost_of(const CollectiveJob& job, const Choice& choice) {
-  return choice.runs().cost({job.node(), job.rings(), job.communicator, choice.protocol, choice.blocks});
+  CollectiveCost cost = choice.runs().cost(
+      {job.node(), job.rings(), job.communicator, choice.protocol, choice.blocks, choice.in_flight_B});
+  if (job.launching.kind != launch::Kind::kGraph) return cost;
+  const ParameterKey key = key::graph_sooner.of_all(library_family(job.communicator.library));
+  constexpr double kMost = 0.5;  // source: ours, so that a base stays one
+  if (const Parameter* sooner = job.node().calibration().find(key.name))
+    cost.base_s -= std::min(sooner->value, kMost * cost.base_s);
+  return cost;
 }
 
 void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& plan) {
-  plan.steps = static_cast<int>(std::lround(steps.inside + steps.between));
+  const Hops& hops = steps.hops;
+  plan.steps = static_cast<int>(std::lround(hops.inside + hops.between));
   plan.cost = cost_of(job, plan.choice);
-  plan.latency_s = plan.cost.latency_s(steps.inside, steps.between) + steps.distance_s;
-  plan.latency_terms = plan.cost.latency_terms(steps.inside, steps.between);
-  plan.between_s = job.one_node() ? 0 : steps.between * plan.cost.network_hop_s;
+  plan.latency_s = plan.cost.latency_s(hops) + steps.distance_s;
+  plan.latency_terms = plan.cost.latency_terms(hops);
+  plan.between_s = job.one_node() ? 0 : hops.between * plan.cost.network_hop_s;
 }
 
 void add_table_latency(const CollectiveJob& job, CollectivePlan& plan) {
   plan.cost = cost_of(job, plan.choice);
   plan.latency_s = plan.cost.base_s;
-  plan.latency_terms = plan.cost.latency_terms(0, 0);
+  plan.latency_terms = plan.cost.latency_terms({});
   if (job.one_node()) return;
   plan.latency_s += plan.choice.runs().first_byte_s(job, activities::distance_in(job.machine));
   const AlgorithmLatency table = job.rings().algorithm_latency(job.communicator, plan.choice.algorithm);

@@ -15,6 +15,8 @@ struct Choice {
   std::string algorithm{}, protocol{};
   int blocks = 0;  ///< channels in use
   double payload_share = 1;
+  double in_flight_B = 0;          ///< TunerChoice::in_flight_B
+  std::string why{};               ///< TunerChoice::why
   const Algorithm* own = nullptr;  ///< a user's algorithm; null: the registered one of this name
   /// @throws InputError  there is no such algorithm
   [[nodiscard]] const Algorithm& runs() const { return own != nullptr ? *own : algorithms().get(algorithm); }
@@ -27,6 +29,7 @@ struct CollectivePlan {
   double latency_s = 0;                            ///< before the bytes: base and hops of the first byte
   std::vector<uncertainty::Term> latency_terms{};  ///< parts of it, with standard errors in seconds
   double tail_s = 0;                               ///< of a step in which blocks are busy and links idle
+  double links_s = 0;                              ///< least time of the bytes on the links, blocks without limits
   double between_s = 0;                            ///< hops between nodes
   double hidden_s = 0;                             ///< part of them that passes while bytes flow, not in latency_s
   int steps = 1;                                   ///< hops one after the other
@@ -47,7 +50,8 @@ CollectiveCost cost_of(const CollectiveJob& job, const Choice& choice);
 
 /// Hops that the first byte makes one after the other, and the latencies of the fabric on its way.
 struct Steps {
-  double inside = 0, between = 0, distance_s = 0;
+  Hops hops;
+  double distance_s = 0;
 };
 /// Costs of the choice, base and hops.
 void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& plan);

@@ -122,7 +122,7 @@ CollectiveTimes forecast_alone(const Cluster& machine, const Library& library, c
 std::optional<std::string> collective_shape(const Platform& platform, const Communicator& communicator,
                                             const std::string& op_name) {
   const Collective& op = collectives().get(op_name);
-  if (op.shape() == Shape::kPairs) return std::nullopt;
+  if (op.shape() == Shape::kPairs || !communicator.caller.empty()) return std::nullopt;  // more routes than the rings'
   Bytewise shape;
   shape.add(communicator.gpus.size());
   for (const int gpu : communicator.gpus) {

@@ -93,7 +93,7 @@ HostTime HostCosts::spread(const std::string& subject, double s) const {
 }
 
 HostTime HostCosts::of(Kind kind, const Call& call) const {
-  if (kind == Kind::kGraph) return {};
+  if (!by_host(kind)) return {};
   const std::string& subject = name_of(kind);
   const double send_s = value(subject, key::launch_send), further_s = (call.busiest_sends - 1) * send_s;
   if (kind == Kind::kSingleProcess && !call.collected)

@@ -22,8 +22,11 @@ enum class Kind {
   kGraph,          ///< nobody while they run: the time of the devices alone
   kProcess,        ///< a process or a thread a GPU; of copies one CPU thread
   kSingleProcess,  ///< one thread for all GPUs of a node, in one group
-  kPytorch         ///< torch.distributed, a process a GPU
+  kPytorch,        ///< torch.distributed, a process a GPU
+  kQueue           ///< nobody while they run, as kGraph: calls that were queued on streams before the first one began
 };
+/// Whether a host issues calls while the devices run.
+constexpr bool by_host(Kind kind) { return kind != Kind::kGraph && kind != Kind::kQueue; }
 /// As `launch` of a query: launch_kinds() is in the order of Kind.
 const std::string& name_of(Kind kind);
 /// @throws InvariantError  not one of launch_kinds()

@@ -68,7 +68,8 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
     cost.channel_Bps = share * rate.value;
     cost.set(Figure::kBlock, {term_of(uncertainty::term::kHostPath, rate, blocks)});
   }
-  cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
+  cost.copy_steps = cost.reduce_steps = cost.copy_s = cost.reduce_s =
+      0;  // all ranks keep step: add_host_hops() counts the turns
 }
 
 double ring_buffers_B(const CollectiveJob& job, int blocks) {

@@ -26,7 +26,9 @@ query::Key launch_key(const std::vector<std::string>& kinds, const std::string& 
   return {.name = "launch",
           .help =
               "who issues it: graph (nobody: devices alone), process (a CPU thread a GPU, call after call), "
-              "single_process (one thread for all GPUs of a node), pytorch (torch.distributed)",
+              "single_process (one thread for all GPUs of a node), pytorch (torch.distributed), queue (nobody: calls "
+              "wait on a "
+              "stream)",
           .unset = unset,
           .choices = kinds,
           .example = "\"graph\"",
@@ -45,7 +47,7 @@ query::Key host_scale_key() {
 std::optional<double> read_host_scale(ObjectReader& r, Kind kind) {
   const auto scale = r.optional<double>("host_scale");
   if (scale && !(*scale > 0)) r.fail("host_scale", "must be above 0");
-  if (scale && kind == Kind::kGraph) r.fail("host_scale", "is of a CPU that issues calls, and launch is graph");
+  if (scale && !by_host(kind)) r.fail("host_scale", "is of a CPU that issues calls, and launch is " + name_of(kind));
   return scale;
 }
 

@@ -17,7 +17,7 @@ struct Launching {
   HostTime host{}, wait{};
   std::string inherited_from{};  ///< machine whose host this is; empty: the machine's own
 
-  [[nodiscard]] bool by_host() const { return kind != Kind::kGraph; }
+  [[nodiscard]] bool by_host() const { return launch::by_host(kind); }
   /// Seconds a call. @param device_s  that the devices take for one
   [[nodiscard]] double time_s(double device_s) const;
   /// Adds the host to the terms of the devices.

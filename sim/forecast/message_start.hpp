@@ -11,6 +11,10 @@ struct MessageStart {
   std::vector<uncertainty::Term> latency_terms{};
 };
 
+/// What blocks that send and receive also copy of what a rank keeps, as a share of a message's work: half, all where
+/// its parts do not begin at 16 bytes, none for roots, which do so while they wait for their peers.
+double own_messages(const CollectiveJob& job);
+
 /// Of a message of so many bytes. @throws InputError  the library has no messages, an algorithm or protocol is forced
 MessageStart message_start(const CollectiveJob& job, double bytes);
 

@@ -25,7 +25,7 @@ std::vector<int> order_of(const std::vector<int>& nodes, int all) {
 
 std::string usual_library_across(const Calibration& calibration) {
   const auto has_all = [](const RingLibrary& library) {
-    return library.spans_nodes() && library.message({}, {1}).has_value();
+    return library.spans_nodes() && library.message({}, {1}, 0).has_value();
   };
   const RingLibrary* rings = libraries().get(calibration.default_library).rings();
   return rings != nullptr && has_all(*rings) ? calibration.default_library : nccl_versions(has_all).front();

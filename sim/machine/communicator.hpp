@@ -44,6 +44,7 @@ struct Tree {
 
 struct Communicator {
   std::string library;
+  std::string caller{};                      ///< inference engine with an all_reduce of its own; empty: none
   std::vector<int> gpus;                     ///< members in rank order
   std::vector<Channel> channels;             ///< distinct rings
   std::string path_class;                    ///< NVL, NVB, PIX, PXB, PHB, SYS: worst class over all hops
@@ -76,6 +77,8 @@ struct Communicator {
   BytesPerSecond nvls_channel_bandwidth;
 
   [[nodiscard]] int ranks() const { return nodes * static_cast<int>(gpus.size()); }
+  /// As queries name the library.
+  [[nodiscard]] const std::string& name() const { return caller.empty() ? library : caller; }
 };
 
 struct ProtocolChoice {
@@ -99,6 +102,8 @@ struct TunerChoice {
   int channels = 1;  ///< thread blocks
   int threads = 0;   ///< of each block that move data
   double payload_share = 1;
+  double in_flight_B = 0;  ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
+  std::string why{};       ///< an engine leaves the call to the library below it, or what its choice rests on
 };
 
 /// How the library sends one message between two ranks.
@@ -116,6 +121,7 @@ struct TunerRequest {
   std::string protocol;   ///< empty, or forced
   bool nvls = true;       ///< false: without multicast, as NCCL_NVLS_ENABLE=0
   bool collnet = false;   ///< the switches between nodes reduce, as NCCL_COLLNET_ENABLE=1
+  int channels = 0;       ///< 0, or forced, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS
 };
 
 /// Start-up of an algorithm that is no ring and no tree of GPUs, in parts: how long one takes, and how many there are.

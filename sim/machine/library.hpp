@@ -52,9 +52,10 @@ class RingLibrary {
                                                           const TunerRequest& /*request*/) const {
     return std::nullopt;
   }
-  /// Message of a group of sends and receives. @returns nullopt if its version has no such operations
-  [[nodiscard]] virtual std::optional<MessageChoice> message(const Communicator& /*communicator*/,
-                                                             Bytes /*size*/) const {
+  /// Message of a group of sends and receives. @param channels  of all messages; 0: the library's choice
+  /// @returns nullopt if its version has no such operations
+  [[nodiscard]] virtual std::optional<MessageChoice> message(const Communicator& /*communicator*/, Bytes /*size*/,
+                                                             int /*channels*/) const {
     return std::nullopt;
   }
   /// Who issues the calls unless a query says it (launch_kinds()).

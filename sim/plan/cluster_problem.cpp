@@ -140,9 +140,7 @@ const Problem& ClusterProblem::problem() {
 }
 
 double ClusterProblem::wire_bound_s() {
-  std::vector<double> wire_B(problem().capacity_Bps.size(), 0);
-  for (const Activity& activity : problem_.activities)
-    for (const Use& use : activity.uses) wire_B[at(use.constraint)] += use.weight * activity.work_B;
+  std::vector<double> wire_B = loads_B();
   for (const auto& [constraint, bytes] : idle_B_) wire_B[at(constraint)] -= bytes;
   double bound_s = 0, hashed_s = 0;
   for (std::size_t i = 0; i < wire_B.size(); ++i) {
@@ -171,6 +169,20 @@ double ClusterProblem::spread_bound_s() const {
   for (const auto& [key, bytes] : wire_B)
     if (is_hashed(*cluster_, key)) bound_s = std::max(bound_s, bytes / nominal_Bps(*cluster_, key));
   return bound_s;
+}
+
+double ClusterProblem::links_bound_s() {
+  const std::vector<double> loads = loads_B();
+  double bound_s = 0;
+  for (std::size_t i = 0; i < loads.size(); ++i) bound_s = std::max(bound_s, loads[i] / problem_.capacity_Bps[i]);
+  return bound_s;
+}
+
+std::vector<double> ClusterProblem::loads_B() {
+  std::vector<double> loads(problem().capacity_Bps.size(), 0);
+  for (const Activity& activity : problem_.activities)
+    for (const Use& use : activity.uses) loads[at(use.constraint)] += use.weight * activity.work_B;
+  return loads;
 }
 
 void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weight) {

@@ -76,10 +76,14 @@ class ClusterProblem {
   /// Between switches that hash (ecmp) bytes that collide count as spread over all their shortest routes: with another
   /// hash they need not collide.
   [[nodiscard]] double wire_bound_s();
+  /// The same at the rates that links attain: the time of the bytes where nothing but links limits.
+  [[nodiscard]] double links_bound_s();
   /// Key of constraint i of the Problem in the cluster.
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
  private:
+  /// Of all activities on each constraint.
+  [[nodiscard]] std::vector<double> loads_B();
   struct Crossing {  ///< of the fabric
     int activity = 0, from = 0, to = 0;
     double weight = 0;

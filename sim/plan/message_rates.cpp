@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "sim/base/index.hpp"
-#include "sim/plan/link_queue.hpp"
 #include "sim/plan/transfer.hpp"
+#include "sim/plan/two_limits.hpp"
 
 namespace linkcast::activities {
 
@@ -18,37 +18,41 @@ double kernel_Bps(const Platform& platform, const Hop& hop) {
   return rate * (platform.accelerators_only(route->links) ? kernel_link_share(platform, route->links) : 1);
 }
 
-MessageRates::MessageRates(const std::vector<Sent>& messages, int ranks, bool own_part) {
+MessageRates::MessageRates(const std::vector<Sent>& messages, int ranks, double own) {
   if (messages.empty()) return;
   std::vector<int> sent(at(ranks)), received(at(ranks));
-  int own = 0;
+  int widest = 0;
   for (const Sent& one : messages) {
     sent[at(one.message.from)] += one.choice.channels;
     received[at(one.message.to)] += one.choice.channels;
-    own = std::max(own, own_part ? one.choice.channels : 0);
+    widest = std::max(widest, one.choice.channels);
   }
   const int most =
       std::max(*std::max_element(sent.begin(), sent.end()), *std::max_element(received.begin(), received.end()));
-  share_blocks(most + own, messages.front().choice.all_channels);
+  share_blocks(most, widest, own, messages.front().choice.all_channels);
 }
 
-MessageRates::MessageRates(const Sent& each, int ranks, bool own_part) {
-  share_blocks((ranks - 1 + (own_part ? 1 : 0)) * each.choice.channels, each.choice.all_channels);
+MessageRates::MessageRates(const Sent& each, int ranks, double own) {
+  share_blocks((ranks - 1) * each.choice.channels, each.choice.channels, own, each.choice.all_channels);
 }
 
-void MessageRates::share_blocks(int parts, int all_channels) {
-  // Some block gets this many of the parts, and a message ends with its slowest part.
-  on_one_block_ = std::max(1, (parts + all_channels - 1) / all_channels);
+void MessageRates::share_blocks(int messages, int channels, double own, int all_channels) {
+  // A message ends with its slowest part.
+  const auto most = [&](int parts) { return (parts + all_channels - 1) / all_channels; };
+  const double with_own = own > 0 ? most(messages + channels) - 1 + own : 0;
+  on_one_block_ = std::max({1.0, 1.0 * most(messages), with_own});
 }
 
-int MessageRates::channels(const MessageChoice& choice) const { return std::max(1, choice.channels / on_one_block_); }
+double MessageRates::channels(const MessageChoice& choice) const { return choice.channels / on_one_block_; }
 
-double MessageRates::rate_Bps(const Sent& sent) const { return channels(sent.choice) * sent.channel_Bps; }
+double MessageRates::rate_Bps(const Sent& sent) const {
+  return std::max(1.0, channels(sent.choice)) * sent.channel_Bps;
+}
 
-double MessageRates::rate_Bps(const Sent& sent, double link_Bps, int queueing) const {
-  const double unhindered = rate_Bps(sent);
+double MessageRates::rate_Bps(const Sent& sent, double link_Bps, double queueing) const {
+  const double unhindered = channels(sent.choice) * sent.channel_Bps;
   if (std::isinf(unhindered) || std::isinf(link_Bps)) return unhindered;
-  return queued_Bps(queueing, sent.channel_Bps, link_Bps) * channels(sent.choice) / queueing;
+  return channels(sent.choice) / of_two_limits_s(1 / sent.channel_Bps, queueing / link_Bps);
 }
 
 }  // namespace linkcast::activities

@@ -19,22 +19,23 @@ class MessageRates {
     MessageChoice choice;
     double channel_Bps = 0;  ///< payload that one thread block moves
   };
-  /// @param own_part  the blocks also copy what a rank keeps
-  MessageRates(const std::vector<Sent>& messages, int ranks, bool own_part);
+  /// @param own  what blocks also copy of what a rank keeps, in messages
+  MessageRates(const std::vector<Sent>& messages, int ranks, double own);
   /// Of a group in which each rank sends such a message to each other.
-  MessageRates(const Sent& each, int ranks, bool own_part);
+  MessageRates(const Sent& each, int ranks, double own);
 
-  /// Of a message, as if no block had several parts.
-  [[nodiscard]] int channels(const MessageChoice& choice) const;
-  /// Most payload that a message gets which queues for no link.
+  /// Of a message, as if no block had several parts: those of a block share its rate.
+  [[nodiscard]] double channels(const MessageChoice& choice) const;
+  /// Most payload that a message between nodes gets, which queues for no link here: of one block at least, since
+  /// proxies take messages to many nodes one after the other.
   [[nodiscard]] double rate_Bps(const Sent& sent) const;
   /// @param queueing  channels of all messages that take the same link
-  [[nodiscard]] double rate_Bps(const Sent& sent, double link_Bps, int queueing) const;
+  [[nodiscard]] double rate_Bps(const Sent& sent, double link_Bps, double queueing) const;
 
  private:
-  void share_blocks(int parts, int all_channels);
+  void share_blocks(int messages, int channels, double own, int all_channels);
 
-  int on_one_block_ = 1;  ///< parts that some block gets
+  double on_one_block_ = 1;  ///< parts that some block gets
 };
 
 }  // namespace linkcast::activities

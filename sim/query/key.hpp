@@ -72,7 +72,7 @@ struct Key {
   std::vector<Key> fields{};
   GpuNames gpus = GpuNames::kNone;
   Files files = Files::kUnsaid;                  ///< must be said where may_name_file()
-  std::string schema{};                          ///< JSON Schema of values that no type above describes
+  std::string schema{};                          ///< JSON Schema of values that no type and no list above describe
   std::string example{};                         ///< JSON
   std::vector<std::string> needs{}, excludes{};  ///< other keys that must, or must not, be there
   std::string elsewhere{};                       ///< error where a query of a kind that lacks the key has it

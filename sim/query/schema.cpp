@@ -70,7 +70,9 @@ Json schema_of(const Key& key) {
   Json schema = key.schema.empty() ? type_of(key) : parse_json(key.schema, "schema of " + key.name);
   if (key.null) schema["type"] = {schema["type"], "null"};
   const std::vector<std::string> names = key.registered ? key.registered() : key.choices;
-  if (!names.empty()) schema["enum"] = names;
+  if (!names.empty() && key.schema.empty()) schema["enum"] = names;
+  if (!names.empty() && !key.schema.empty())
+    schema = Json{{"anyOf", Json::array({Json{{"type", "string"}, {"enum", names}}, schema})}};
   if (key.least) schema["minimum"] = *key.least;
   if (key.most) schema["maximum"] = *key.most;
   if (!key.help.empty()) schema["description"] = key.help;

@@ -203,12 +203,17 @@ const KeyTable& member_keys() {
   return table;
 }
 
+/// As library_meant() (sim/machine/library_name.hpp) reads them.
+constexpr const char* kLibraryVersionSchema =
+    R"json({"type": "string", "pattern": "^([Nn][Cc][Cc][Ll]|([Nn][Cc][Cc][Ll][- _v]*)?[0-9][0-9.]*([-+].*)?)$"})json";
+
 Key library_key() {
   return {.name = "library",
           .help = "communication library",
           .unset = "the platform's",
           .registered = [] { return libraries().names(); },
           .listed = "libraries",
+          .schema = kLibraryVersionSchema,
           .example = "\"nccl-2.18\"",
           .cli = {.name = "--library"}};
 }

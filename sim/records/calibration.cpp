@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/base/file_hash.hpp"
+#include "sim/base/log.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast {
@@ -29,21 +30,63 @@ Parameter read_parameter(const std::string& name, ObjectReader r) {
   return p;
 }
 
-Correlation read_correlation(ObjectReader r, const std::map<std::string, Parameter>& parameters) {
+/// Parameters of libraries that linkcast 0.1 wrote and forecasts no longer ask for (docs/stability.md).
+bool is_retired(const std::string& name) {
+  if (find_parameter_row(name) != nullptr || !is_of_library(name)) return false;
+  const ParameterName parts(name);
+  const bool of_tree = parts.subject.find("tree.") != std::string_view::npos;
+  return parts.what == "turn_steps" || (of_tree && (parts.what == "base_s" || parts.what == "hop_s"));
+}
+
+/// Reads all but those that are retired, which one warning names.
+/// @returns  names of these, sorted
+std::vector<std::string> read_parameters(ObjectReader r, std::map<std::string, Parameter>& parameters) {
+  std::vector<std::string> retired;
+  for (auto& [name, reader] : r.named_objects())
+    if (is_retired(name))
+      retired.push_back(name);
+    else
+      parameters.emplace(name, read_parameter(name, reader));
+  if (!retired.empty())
+    log::Log("records").warning("{}: {} of an older cost model of collectives {} not used; refit it", r.file(),
+                                retired.size() == 1 ? retired.front() : fmt::format("{} parameters", retired.size()),
+                                retired.size() == 1 ? "is" : "are");
+  std::sort(retired.begin(), retired.end());
+  return retired;
+}
+
+/// Without the rows and columns of some names.
+Correlation without(const Correlation& all, const std::vector<std::string>& names) {
+  Correlation kept;
+  std::vector<std::size_t> from;
+  for (std::size_t i = 0; i < all.names.size(); ++i)
+    if (!std::binary_search(names.begin(), names.end(), all.names[i])) from.push_back(i);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    kept.names.push_back(all.names[from[i]]);
+    kept.lower.emplace_back();
+    for (std::size_t j = 0; j < i; ++j) kept.lower.back().push_back(all.lower[from[i]][from[j]]);
+  }
+  return kept;
+}
+
+/// @param retired  names that may stand there too, sorted
+Correlation read_correlation(ObjectReader r, const std::map<std::string, Parameter>& parameters,
+                             const std::vector<std::string>& retired) {
   Correlation c;
   c.names = r.required<std::vector<std::string>>("names");
   c.lower = r.required<std::vector<std::vector<double>>>("lower");
   r.finish();
   if (!std::is_sorted(c.names.begin(), c.names.end())) r.fail("names", "must be sorted");
   for (const std::string& name : c.names)
-    if (parameters.count(name) == 0) r.fail("names", "'" + name + "' is none of the parameters");
+    if (parameters.count(name) == 0 && !std::binary_search(retired.begin(), retired.end(), name))
+      r.fail("names", "'" + name + "' is none of the parameters");
   if (c.lower.size() != c.names.size()) r.fail("lower", "must have one row for each name");
   for (std::size_t i = 0; i < c.lower.size(); ++i) {
     if (c.lower[i].size() != i) r.fail("lower", fmt::format("row {0} must have {0} numbers", i));
     for (const double one : c.lower[i])
       if (!(std::abs(one) <= 1)) r.fail("lower", "a correlation must be from -1 to 1");
   }
-  return c;
+  return retired.empty() ? c : without(c, retired);
 }
 
 }  // namespace
@@ -87,15 +130,14 @@ Calibration read_calibration(const Json& json, const std::string& path) {
   c.name = r.required<std::string>("name");
   c.topology = r.required<std::string>("topology");
   c.default_library = r.required<std::string>("default_library");
-  for (auto& [name, reader] : r.object("parameters").named_objects())
-    c.parameters.emplace(name, read_parameter(name, reader));
+  const std::vector<std::string> retired = read_parameters(r.object("parameters"), c.parameters);
   ObjectReader valid = r.object("valid_for");
   c.valid_from_B = valid.required<double>("from_B");
   c.valid_to_B = valid.required<double>("to_B");
   if (c.valid_from_B > c.valid_to_B) valid.fail("to_B", "must not be below from_B");
   valid.finish();
   for (ObjectReader& s : r.objects("scatter")) c.scatter.push_back(read_scatter(s));
-  if (r.has("correlation")) c.correlation = read_correlation(r.object("correlation"), c.parameters);
+  if (r.has("correlation")) c.correlation = read_correlation(r.object("correlation"), c.parameters, retired);
   if (r.has("fit")) r.object("fit");  // the fit's report in files of linkcast 0.1: now a record of its own
   for (ObjectReader& f : r.objects("from")) {
     c.from.push_back({f.required<std::string>("path"), f.required<std::string>("sha256")});

@@ -122,6 +122,9 @@ class LibraryParameters {
 /// logarithm. source: assumed; bases and block rates of V100, A100 and GH200, each fitted by itself, differ by 1.2
 /// to 2.5 (docs/accuracy.md)
 inline constexpr double kOtherMachine = 0.4;  // source: above
+/// The same where the GPUs have the same compute capability. source: what a pair of H100 takes for nine operations,
+/// over what a pair of H200 takes: 0.98 to 1.05 for 90 % of 144 calls, 0.96 to 1.09 for all (docs/collectives.md)
+inline constexpr double kSameCapability = 0.1;  // source: above, and some more for other boxes
 
 /// Value and spread of a library's parameter in a forecast: the first that the calibration has of this version, of all
 /// versions, of the nearest version that was measured (with a wider spread); else the prior. Records the

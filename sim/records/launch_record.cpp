@@ -121,7 +121,7 @@ void read_points(ObjectReader& r, LaunchRecord& record) {
 }  // namespace
 
 const std::vector<std::string>& launch_kinds() {
-  static const std::vector<std::string> names = {"graph", "process", "single_process", "pytorch"};
+  static const std::vector<std::string> names = {"graph", "process", "single_process", "pytorch", "queue"};
   return names;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 
 #include "sim/base/file_hash.hpp"
@@ -196,12 +197,15 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
   m.timing = read_spelled<CopyTiming>(r, "timing");
   m.library = r.optional<std::string>("library").value_or("");
   m.library_version = r.optional<std::string>("library_version").value_or("");
-  if (!m.library_version.empty() && version_of(m.library_version) == 0)
-    r.fail("library_version", "must begin with numbers, as 4.0.5");
+  const bool numbered = m.library.starts_with("mpi-") ? version_of(m.library_version) > 0
+                                                      : std::isdigit(static_cast<unsigned char>(m.library_version[0]));
+  if (!m.library_version.empty() && !numbered) r.fail("library_version", "must begin with numbers, as 4.0.5");
   m.precision = r.optional<double>("precision").value_or(0);
   if (!(m.precision >= 0 && m.precision < 1)) r.fail("precision", "must be 0 or more and below 1");
   r.object("environment");  // free text about the machine: recorded, not interpreted
   r.object("method");
+  if (m.library_version.empty() && json.contains("method") && json["method"].is_object())
+    m.library_version = json["method"].value("nccl", "");
   if (json.contains("method") && json["method"].contains("settings") && json["method"]["settings"].is_string()) {
     const auto settings = json["method"]["settings"].get<std::string>();
     m.peer_access = settings.find("NCCL_P2P_DISABLE=1") == std::string::npos;

@@ -67,6 +67,9 @@ constexpr const ParameterRow* kRows[] = {
     &key::narrow4,
     &key::sendrecv_base,
     &key::sendrecv_channel,
+    &key::sendrecv_unidirectional,
+    &key::graph_sooner,
+    &key::sendrecv_simple,
     &key::host_message_channel,
     &key::host_data_share,
     &key::host_cache,
@@ -101,8 +104,9 @@ Table::Table() {
   using namespace key;
   for (const ParameterRow* row : kRows) add(*row);
   for (const ProtocolRows* rows_of :
-       {&ring_base, &ring_hop, &ring_channel, &ring_turn, &ring_tail, &ring_host_wait, &ring_crowding, &tree_base,
-        &tree_hop, &tree_slowness, &network_hop, &network_channel, &host_base, &host_hop, &host_channel})
+       {&ring_base, &ring_hop, &ring_channel, &ring_copy_steps, &ring_reduce_steps, &ring_copy, &ring_reduce,
+        &ring_tail, &ring_host_wait, &ring_crowding, &tree_slowness, &network_hop, &network_channel, &host_base,
+        &host_hop, &host_channel})
     for (const LibraryRow& row : rows_of->all()) add(row);
 }
 

@@ -332,8 +332,25 @@ inline constexpr ProtocolRows ring_channel{
     subjects::kRing,
     {.what = "channel_Bps", .unit = "B/s", .meaning = "NCCL: most that one thread block moves"},
     {Prior{3.5e9, 0.5}, Prior{12e9, 0.5}, Prior{20e9, 0.4}}};  // source: as above
-inline constexpr ProtocolRows ring_turn{
-    subjects::kRing, {.what = "turn_steps", .unit = "1", .meaning = "NCCL: steps that filling the pipeline takes"}};
+// What a thread block does in a step of a ring, in parts of a step of an all_reduce of many ranks: in half of these it
+// adds what came to its own, in half of them it stores what came and sends it on. Without both a step takes
+// 1 - (copy + reduce) / 2. source: five operations by protocol, channels and size on two H100 (docs/collectives.md)
+inline constexpr ProtocolRows ring_copy_steps{
+    subjects::kRing,
+    {.what = "copy_steps", .unit = "1", .meaning = "NCCL: what storing takes of a step, more than sending"},
+    {Prior{0.96, 0.3}, Prior{0.51, 0.3}, Prior{0.63, 0.3}}};  // source: as above
+inline constexpr ProtocolRows ring_reduce_steps{
+    subjects::kRing,
+    {.what = "reduce_steps", .unit = "1", .meaning = "NCCL: what adding takes of a step, more than sending"},
+    {Prior{0.05, 0.7}, Prior{0.41, 0.5}, Prior{0.17, 0.5}}};  // source: as above
+inline constexpr ProtocolRows ring_copy{
+    subjects::kRing,
+    {.what = "copy_s", .unit = "s", .meaning = "NCCL: what a hop takes longer whose block stores and sends"},
+    {Prior{0.1e-6, 1}, Prior{0.1e-6, 1}, Prior{1.6e-6, 0.7}}};  // source: as above
+inline constexpr ProtocolRows ring_reduce{
+    subjects::kRing,
+    {.what = "reduce_s", .unit = "s", .meaning = "NCCL: what a hop takes longer whose block adds what came"},
+    {Prior{0.1e-6, 1}, Prior{1e-6, 0.7}, Prior{0.1e-6, 1}}};  // source: as above
 // A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
 // P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
 inline constexpr ProtocolRows ring_tail{subjects::kRing,
@@ -354,8 +371,6 @@ inline constexpr ProtocolRows ring_crowding{subjects::kRing,
                                              .unit = "1",
                                              .meaning = "NCCL: what each further thread block slows all down by",
                                              .prior = Prior{0.001, 2.5}}};  // source: as above
-inline constexpr ProtocolRows tree_base{subjects::kTree, library_base};
-inline constexpr ProtocolRows tree_hop{subjects::kTree, library_hop};
 // source: H200 LL 1.0 and 1.1, LL128 1.0 and 0.7, Simple 1.0 and 1.1 (models/params/hgx-h200.json)
 inline constexpr ProtocolRows tree_slowness{subjects::kTree,
                                             {.what = "slowness",
@@ -390,6 +405,28 @@ inline constexpr LibraryRow sendrecv_channel{{.what = "channel_Bps",
                                               .meaning = "NCCL: most that one thread block moves",
                                               .subject = "sendrecv",
                                               .prior = ring_channel.all()[2].prior}};
+
+// source: H200, launch records of five occasions: calls of 16 KiB and less in a graph of 20 take 0.42 to 0.55 us less
+// than queued ones (calibrate/data/hgx-h200)
+inline constexpr LibraryRow graph_sooner{
+    {.what = "sooner_s",
+     .unit = "s",
+     .meaning = "NCCL: how much sooner than a queued call one of a CUDA graph follows; 0 where not measured",
+     .subject = "graph"}};
+// source: pairs of H100 and H200: sendrecv of 64 KiB a channel takes 3.8 us more than its bytes and the smallest
+// message
+inline constexpr LibraryRow sendrecv_simple{{.what = "simple_s",
+                                             .unit = "s",
+                                             .meaning = "NCCL: what messages by Simple begin later than those by LL",
+                                             .subject = "sendrecv",
+                                             .prior = Prior{3.8e-6, 0.5}}};  // source: as above
+// source: pairs of H100 and H200, one channel, 32 MiB: gather 23.1 GB/s, scatter 21.5, sendrecv 21.1
+inline constexpr LibraryRow sendrecv_unidirectional{
+    {.what = "unidirectional",
+     .unit = "1",
+     .meaning = "NCCL: rate of a thread block that only sends or only receives, over that of one that does both",
+     .subject = "sendrecv",
+     .prior = Prior{1.07, 0.1}}};  // source: as above
 
 // NCCL's hops through host memory.
 inline constexpr ProtocolRows host_base{

@@ -348,6 +348,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   header.collective_slowdown = at_least_one(r, "collective_slowdown");
   header.eager_B = not_negative(r, "eager_B", 0);
   header.nvls = r.optional<bool>("nvls");
+  header.library = r.optional<std::string>("library").value_or("");
   r.finish();
   return header;
 }
@@ -505,6 +506,7 @@ Json to_json(const TraceHeader& header) {
   if (header.collective_slowdown > 1) out["collective_slowdown"] = header.collective_slowdown;
   if (header.eager_B > 0) out["eager_B"] = header.eager_B;
   if (header.nvls) out["nvls"] = *header.nvls;
+  if (!header.library.empty()) out["library"] = header.library;
   return out;
 }
 

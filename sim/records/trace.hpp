@@ -37,7 +37,8 @@ struct TraceHeader {
   double collective_slowdown = 1;  ///< of a collective while one of its ranks computes
   /// Whether NVSwitches multicast and reduced (NVLS) where it was recorded; nothing: not known, or not recorded.
   std::optional<bool> nvls{};
-  double eager_B = 0;  ///< a send of at most this many bytes waits for no receive
+  std::string library{};  ///< that its collectives ran by where it was recorded; empty: not known, or not recorded
+  double eager_B = 0;     ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind : unsigned char { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };

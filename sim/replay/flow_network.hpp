@@ -38,7 +38,7 @@ struct PlanKeyEqual {
   template <class A, class B>
   bool operator()(const A& a, const B& b) const {
     return a.op.kind == b.op.kind && a.op.size_B == b.op.size_B && a.behind == b.behind && a.op.nvls == b.op.nvls &&
-           a.op.gpus == b.op.gpus && a.op.op == b.op.op;
+           a.op.gpus == b.op.gpus && a.op.op == b.op.op && a.op.library == b.op.library;
   }
 };
 

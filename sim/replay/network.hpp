@@ -20,7 +20,8 @@ struct NetworkOp {
   std::string op{};         ///< of a collective
   std::vector<int> gpus{};  ///< of a collective; of a message and a copy kPeer from and to; of another copy the GPU
   double size_B = 0;
-  bool nvls = true;  ///< of a collective; false: without multicast by NVSwitch
+  bool nvls = true;       ///< of a collective; false: without multicast by NVSwitch
+  std::string library{};  ///< of a collective; empty: the network's
 };
 
 /// Which end of its 90 % interval every operation takes.

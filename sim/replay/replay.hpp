@@ -123,6 +123,7 @@ struct ReplayJob {
   std::vector<int> gpus;
   std::optional<double> host_scale{};  ///< instead of the trace's own
   bool nvls = true;                    ///< false: its collectives are without multicast by NVSwitch
+  std::string library{};               ///< that runs its collectives; empty: the network's
   bool as_recorded = false;            ///< CPU times with what recording added to them
   double recording_s = 0;              ///< sum of that over all events, while the replay runs
   int run = 0;                         ///< which of those that take the feed's events

@@ -52,8 +52,9 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
     feed->share(runs);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     const std::optional<bool> recorded = feed->header().nvls;
-    jobs.push_back(
-        {std::move(feed), std::move(placed), request.host_scale, request.nvls.value_or(recorded.value_or(true))});
+    std::string library = request.library.empty() ? feed->header().library : "";
+    jobs.push_back({std::move(feed), std::move(placed), request.host_scale,
+                    request.nvls.value_or(recorded.value_or(true)), std::move(library)});
   }
   return jobs;
 }
@@ -210,7 +211,7 @@ void BesideRuns::decide() {
     one.network = network_of(catalogue_, request_, one.end, plans_);
     const ReplayJob& own = own_.jobs().front();
     std::vector<ReplayJob> jobs;
-    jobs.push_back({feed, own.gpus, request_.host_scale, own.nvls});
+    jobs.push_back({feed, own.gpus, request_.host_scale, own.nvls, own.library});
     jobs.front().run = run;
     set_hosts(jobs, hosts_, one.end);
     one.run = std::make_unique<Replay>(std::move(jobs), *one.network, std::vector<ReplayObserver*>{});

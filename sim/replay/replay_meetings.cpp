@@ -180,12 +180,14 @@ int Replay::prepare(const Meeting& meeting) {
   asked_.kind = meeting.kind;
   asked_.size_B = meeting.size_B;
   asked_.nvls = true;
+  asked_.library.clear();
   asked_.op.clear();
   if (meeting.kind == NetworkOp::Kind::kCollective) {
     const JobView& job = views_[at(meeting.job)];
     const std::vector<int>& gpus = jobs_[at(meeting.job)].gpus;
     asked_.op = job.feed->op(meeting.op);
     asked_.nvls = jobs_[at(meeting.job)].nvls;
+    asked_.library = jobs_[at(meeting.job)].library;
     asked_.gpus.clear();
     for (const int member : *job.feed->members(meeting.lane)) asked_.gpus.push_back(gpus[at(member)]);
   } else {

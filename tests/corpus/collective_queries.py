@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from machines import (LIBRARIES, MACHINES, MPI, MPI_ALGORITHMS, NCCL, OPERATIONS, PROTOCOLS, RINGS, WITH_PAIRS, Machine, Picker,
+from machines import (ENGINES, LIBRARIES, MACHINES, MPI, MPI_ALGORITHMS, NCCL, OPERATIONS, PROTOCOLS, RINGS, WITH_PAIRS, Machine, Picker,
                       taken)
 
 Query = dict[str, object]
@@ -91,6 +91,19 @@ def of_mpi() -> Iterator[Query]:
         yield {**other, "alternatives": True} if number % 3 == 0 else other
 
 
+def of_engines() -> Iterator[Query]:
+    """Inference engines' own kernels, asked for and as they choose, below and above their thresholds, and what they leave to NCCL."""
+    for number, (library, algorithms) in enumerate(ENGINES.items()):
+        for at, name in enumerate(("hgx-h200", "hgx-h100", "dgx-a100", "l40s")):
+            machine = MACHINES[name]
+            pick = Picker(f"engine {library} {name}")
+            gpus = list(range((2, 4, 8)[(at + number) % 3]))
+            query = {"kind": "collective", "platform": name, "op": "all_reduce", "gpus": gpus, "size_B": pick.size(), "library": library}
+            yield query
+            yield {**query, "size_B": 65536, "algorithm": algorithms[at % len(algorithms)]}
+            yield {**query, "op": OPERATIONS[(at + number) % len(OPERATIONS)]}
+
+
 def of_each_algorithm() -> Iterator[Query]:
     """Every algorithm of messages for every operation that it can do, few ranks and many, small and large."""
     for number, (op, algorithm) in enumerate((op, algorithm) for op, able in MPI_ALGORITHMS.items() for algorithm in able):
@@ -118,6 +131,19 @@ def named() -> Iterator[Query]:
         yield {"kind": "rings", "platform": "leonardo", "gpus": [0, 1, 2], "library": library}
 
 
+def of_channels() -> Iterator[Query]:
+    """As many thread blocks as a query names, on rings, trees and messages."""
+    for name in ("hgx-h100", "v100-dgx1", "leonardo"):
+        machine = MACHINES[name]
+        pick = Picker(f"channels {name}")
+        for at, op in enumerate(OPERATIONS):
+            options = {"protocol": taken(PROTOCOLS, at), "algorithm": "ring"} if op in RINGS else {}
+            query = {**_query(machine, pick, op, 2 + at % (machine.gpus - 1)), **options}
+            yield {**query, "library": taken(NCCL[4:], at), "channels": taken((1, 2, 4, 16, 64), at)}
+        yield {**_query(machine, pick, "all_reduce", machine.gpus), "library": "nccl-2.18", "channels": 4, "algorithm": "tree"}
+
+
 def queries() -> Iterator[Query]:
-    for group in (of_each_machine, of_each_library, of_each_subset_size, together, of_mpi, of_each_algorithm, rings, named):
+    for group in (of_each_machine, of_each_library, of_each_subset_size, together, of_mpi, of_engines, of_each_algorithm, of_channels, rings,
+                  named):
         yield from group()

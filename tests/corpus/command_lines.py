@@ -60,6 +60,7 @@ _PREDICTS = [
     "predict collective --platform dgx-b200 --nodes 8 --op all_reduce --size 1GiB --collnet --alternatives",
     "predict collective --platform hgx-h100 --nodes 16 --gpus-per-node 1 --op all_gather --size 4MiB --library nccl-2.23",
     "predict collective --platform v100-dgx1 --gpus 0-7 --op broadcast --size 1MiB --library nccl-2.18 --protocol LL128",
+    "predict collective --platform hgx-h100 --gpus 0,1 --op all_gather --size 64MiB --channels 4",
     "predict collective --platform gx8 --gpus 0,7 --op all_reduce --size 64MiB --with all_reduce:16MiB:1,6",
     "predict collective --platform leonardo --gpus 0-3 --op all_reduce --size 64MiB --library mpi-openmpi",
     "predict collective --platform alps --nodes 64 --gpus-per-node 4 --op all_reduce --size 1GiB",

@@ -87,7 +87,8 @@ WITH_FABRIC = tuple(machine for machine in ALL if machine.nodes)
 
 NCCL = ("nccl-1", "nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.14", "nccl-2.18", "nccl-2.20", "nccl-2.22", "nccl-2.23", "nccl-2.27", "nccl-2.30")
 MPI = ("mpi-cray", "mpi-mpich", "mpi-openmpi", "mpi-spectrum", "mpi-staged")
-LIBRARIES = MPI + NCCL
+ENGINES = {"vllm": ("one_shot", "two_shot", "multimem"), "sglang": ("one_shot", "two_shot"), "trtllm": ("one_shot", "two_shot")}
+LIBRARIES = MPI + NCCL + tuple(ENGINES)
 OPERATIONS = ("all_gather", "all_reduce", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")
 RINGS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # the others are made of messages
 PROTOCOLS = ("LL", "LL128", "Simple")

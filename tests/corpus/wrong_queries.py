@@ -39,7 +39,7 @@ CHANGES = (  # to one of the above: a value that it cannot have
     (COLLECTIVE, "gpus", ([0, 0], [0], [], [0, 8], [-1, 0], "0-3", [0, 1.5], {"a": 1})),
     (COLLECTIVE, "op", ("fold", "", 2)), (COLLECTIVE, "library", ("telepathy", "nccl-2.99", "mpi-none", 2)),
     (COLLECTIVE, "protocol", ("LL256", "simple", 1)), (COLLECTIVE, "algorithm", ("star", "nvls", "tree", "binomial")),
-    (COLLECTIVE, "calls", (0, -5, 1.5, "20")), (COLLECTIVE, "nvls", ("yes", 0)), (COLLECTIVE, "collnet", (True, "yes")), (COLLECTIVE, "alternatives", (1,)),
+    (COLLECTIVE, "calls", (0, -5, 1.5, "20")), (COLLECTIVE, "channels", (0, -1, 2.5, "4")), (COLLECTIVE, "nvls", ("yes", 0)), (COLLECTIVE, "collnet", (True, "yes")), (COLLECTIVE, "alternatives", (1,)),
     (COLLECTIVE, "with", ({}, [{}], [{"op": "all_reduce", "gpus": [0, 9], "size_B": 8}], [{"op": "no", "gpus": [0, 1], "size_B": 8}],
                           [{"op": "all_reduce", "gpus": [0, 1], "size_B": 8, "calls": 2}])),
     (COLLECTIVE, "noise", (1,)), (COLLECTIVE, "beside", ([{"op": "incast", "nodes": 4}],)), (COLLECTIVE, "transport", ("peer",)),

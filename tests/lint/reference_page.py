@@ -55,8 +55,9 @@ def kind_of(row: dict) -> str:
     """Of a value, in a word or two."""
     if "const" in row:
         return f"\"{row['const']}\""
-    if "oneOf" in row:
-        return " or ".join(dict.fromkeys(kind_of(one) for one in row["oneOf"]))
+    for several in ("oneOf", "anyOf"):
+        if several in row:
+            return " or ".join(dict.fromkeys(kind_of(one) for one in row[several]))
     if isinstance(row.get("type"), list):
         return " or ".join(kind_of({**row, "type": one}) for one in row["type"])
     name = {"string": "text", "boolean": "flag", "integer": "whole number", "number": "number", "object": "object"}.get(row.get("type"))

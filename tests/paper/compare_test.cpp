@@ -1,4 +1,4 @@
-// Predictions beside committed measurements, point by point.
+// Predictions against committed measurements, point by point.
 #include "validate/compare.hpp"
 
 #include "tests/support/catch.hpp"

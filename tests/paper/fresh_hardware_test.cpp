@@ -1,4 +1,4 @@
-// Predictions of an H200 machine beside occasions that no parameter was fitted to: other GPUs of the same kind.
+// Predictions of an H200 machine against occasions that no parameter was fitted to: other GPUs of the same kind.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -11,10 +11,10 @@
 #include "sim/plan/channel_flows.hpp"
 #include "sim/plan/channel_route.hpp"
 #include "sim/plan/inside_path.hpp"
-#include "sim/plan/link_queue.hpp"
 #include "sim/plan/message_rates.hpp"
 #include "sim/plan/message_ways.hpp"
 #include "sim/plan/mpi_costs.hpp"
+#include "sim/plan/two_limits.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -45,24 +45,24 @@ double capacity(const Platform& platform, int link) {
 
 }  // namespace
 
-TEST_CASE("chunks that queue for a link: mean value analysis by hand", "[physics][channels]") {
-  using activities::queued_Bps;
-  CHECK_THAT(queued_Bps(1, 3e9, 10e9), WithinRel(3e9, kExact));  // alone none waits
-  CHECK_THAT(queued_Bps(1, 30e9, 10e9), WithinRel(10e9, kExact));
-  for (const double s : {0.05, 0.3, 1.0}) {
-    // two: the second finds the first at the link for s of the time; three: two there with 2 s (1 + s) / (1 + s^2)
-    CHECK_THAT(queued_Bps(2, s * 10e9, 10e9), WithinRel(2 / (1 + s * s) * s * 10e9, kExact));
-    const double at_link = s * (1 + 2 * s * (1 + s) / (1 + s * s));
-    CHECK_THAT(queued_Bps(3, s * 10e9, 10e9), WithinRel(3 / (1 - s + at_link) * s * 10e9, kExact));
-    double before = 0;
-    for (const int channels : {1, 2, 4, 16, 64, 1024}) {
-      const double rate = queued_Bps(channels, s * 10e9, 10e9);
-      CHECK(rate >= before * (1 - kExact));
-      CHECK(rate <= std::min(10e9, channels * s * 10e9) * (1 + kExact));
-      before = rate;
-    }
-    CHECK_THAT(before, WithinRel(10e9, 1e-6));
+TEST_CASE("two limits of the same bytes: the larger alone, more than it where both are near", "[physics][channels]") {
+  using activities::of_two_limits_s;
+  CHECK(of_two_limits_s(0, 0) == 0);
+  CHECK_THAT(of_two_limits_s(3e-6, 0), WithinRel(3e-6, kExact));
+  CHECK_THAT(of_two_limits_s(0, 3e-6), WithinRel(3e-6, kExact));
+  CHECK_THAT(of_two_limits_s(2e-6, 2e-6), WithinRel(2e-6 * std::sqrt(std::cbrt(2)), kExact));
+  CHECK_THAT(of_two_limits_s(1e-6, 2e-6), WithinRel(1e-6 * std::sqrt(std::cbrt(65)), kExact));  // 1 and 64
+  for (const double other : {1e-9, 0.2, 0.9, 1.0, 1.3, 1e9}) {
+    const double both = of_two_limits_s(1, other);
+    CHECK(both >= std::max(1.0, other));
+    CHECK(both <= 1 + other);
+    CHECK_THAT(of_two_limits_s(other, 1), WithinRel(both, kExact));
+    CHECK_THAT(of_two_limits_s(1e-6, other * 1e-6), WithinRel(both * 1e-6, kExact));
+    CHECK(of_two_limits_s(1, other * 1.01) >= both);
   }
+  // two H200: sharpness 4 is too slow, 8 too fast
+  CHECK(of_two_limits_s(1, 1) > std::pow(2, 1.0 / 8));
+  CHECK(of_two_limits_s(1, 1) < std::pow(2, 1.0 / 4));
 }
 
 TEST_CASE("blocks of a group are shared out by the busiest rank, what it keeps included", "[physics][channels]") {
@@ -72,28 +72,33 @@ TEST_CASE("blocks of a group are shared out by the busiest rank, what it keeps i
   // rank 0 sends 3 x 8 parts to 16 blocks: some block gets two
   std::vector<MessageRates::Sent> scatter;
   for (const int to : {1, 2, 3}) scatter.push_back(sent(0, to, 8));
-  CHECK(MessageRates(scatter, 4, false).channels(scatter[0].choice) == 4);
+  CHECK(MessageRates(scatter, 4, 0).channels(scatter[0].choice) == 4);
   // a gather: rank 0 receives as many
   std::vector<MessageRates::Sent> gather;
   for (const int from : {1, 2, 3}) gather.push_back(sent(from, 0, 8));
-  CHECK(MessageRates(gather, 4, false).channels(gather[0].choice) == 4);
-  // with what it keeps 32 of 16: two to a block; 33 parts would be three
-  CHECK(MessageRates(scatter, 4, true).channels(scatter[0].choice) == 4);
+  CHECK(MessageRates(gather, 4, 0).channels(gather[0].choice) == 4);
+  // with what it keeps 32 of 16: two to a block, one of which may be a copy, half the work; 33 parts would be three
+  CHECK(MessageRates(scatter, 4, 1).channels(scatter[0].choice) == 4);
+  CHECK(MessageRates(scatter, 4, 0.5).channels(scatter[0].choice) == 4);
   scatter.push_back(sent(0, 1, 1));
-  CHECK(MessageRates(scatter, 4, false).channels(scatter[0].choice) == 4);
-  CHECK(MessageRates(scatter, 4, true).channels(scatter[0].choice) == 2);
-  // two of eight are all 16: one each; with what is kept two
+  CHECK(MessageRates(scatter, 4, 0).channels(scatter[0].choice) == 4);
+  CHECK_THAT(MessageRates(scatter, 4, 1).channels(scatter[0].choice), WithinRel(8 / 3.0, kExact));
+  CHECK_THAT(MessageRates(scatter, 4, 0.5).channels(scatter[0].choice), WithinRel(8 / 2.5, kExact));
+  // two of eight are all 16: one each; with what is kept two, or one and a half
   const std::vector<MessageRates::Sent> pair = {sent(0, 1, 8), sent(0, 2, 8)};
-  CHECK(MessageRates(pair, 3, false).channels(pair[0].choice) == 8);
-  CHECK(MessageRates(pair, 3, true).channels(pair[0].choice) == 4);
+  CHECK(MessageRates(pair, 3, 0).channels(pair[0].choice) == 8);
+  CHECK(MessageRates(pair, 3, 1).channels(pair[0].choice) == 4);
+  CHECK_THAT(MessageRates(pair, 3, 0.5).channels(pair[0].choice), WithinRel(8 / 1.5, kExact));
   // an alltoall is that of each rank to each other
-  CHECK(MessageRates(sent(0, 1, 8), 3, false).channels(pair[0].choice) == 8);
-  CHECK(MessageRates(sent(0, 1, 8), 3, true).channels(pair[0].choice) == 4);
-  CHECK(MessageRates(sent(0, 1, 8), 8, true).channels(pair[0].choice) == 2);
-  CHECK(MessageRates(sent(0, 1, 1), 64, true).channels(sent(0, 1, 1).choice) == 1);  // never none
-  const MessageRates rates(pair, 3, false);
+  CHECK(MessageRates(sent(0, 1, 8), 3, 0).channels(pair[0].choice) == 8);
+  CHECK(MessageRates(sent(0, 1, 8), 3, 1).channels(pair[0].choice) == 4);
+  CHECK(MessageRates(sent(0, 1, 8), 8, 1).channels(pair[0].choice) == 2);
+  CHECK(MessageRates(sent(0, 1, 1), 64, 1).channels(sent(0, 1, 1).choice) == 0.25);  // four on each block
+  const MessageRates rates(pair, 3, 0);
   CHECK_THAT(rates.rate_Bps(pair[0]), WithinRel(8 * 2e9, kExact));
-  CHECK_THAT(rates.rate_Bps(pair[0], 10e9, 16), WithinRel(activities::queued_Bps(16, 2e9, 10e9) / 2, kExact));
+  // sixteen of 2 GB/s would get 32 of a link that carries 10: half of them are of this message
+  const double together = std::pow(std::pow(1 / 32e9, 6) + std::pow(1 / 10e9, 6), -1.0 / 6);
+  CHECK_THAT(rates.rate_Bps(pair[0], 10e9, 16), WithinRel(together / 2, kExact));
   CHECK_THAT(rates.rate_Bps(pair[0], kInfinite, 16), WithinRel(8 * 2e9, kExact));
 }
 

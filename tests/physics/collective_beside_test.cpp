@@ -229,6 +229,7 @@ TEST_CASE("alternatives: fastest first, and a hint where one is clearly faster",
   const Cluster& machine = catalogue().machine("hgx-h200")->lone_node();
   const Communicator made = *catalogue().machine("hgx-h200")->communicator("nccl-2.18", {0, 1, 2, 3});
   CollectiveJob job{machine, libraries().get("nccl-2.18"), made, collectives().get("all_reduce"), "all_reduce", 1e6};
+  job.launching.kind = launch::Kind::kQueue;  // as calls of a host, which are no graph's: devices take the same
   Solver& solver = catalogue().solver("fluid");
   collective::CollectiveForecast taken = collective::forecast_of(job, collective::run_alone(job, solver));
   const collective::Alternatives found = collective::alternatives_to(job, taken, solver);
@@ -258,6 +259,38 @@ TEST_CASE("alternatives: fastest first, and a hint where one is clearly faster",
   job.launching = {launch::Kind::kProcess, 1, {1e-3, 1e-3, 1e-3}, {2e-3, 2e-3, 2e-3}, ""};
   const collective::Alternatives issued = collective::alternatives_to(job, taken, solver);
   CHECK_THAT(issued.rows.front().time_s, WithinRel(found.rows.front().time_s + 3e-3, 1e-9));
+}
+
+TEST_CASE("alternatives: those of the library with and without multicast, on as many channels as it takes",
+          "[physics][beside]") {
+  const Cluster& machine = catalogue().machine("hgx-h200")->lone_node();
+  const Communicator made = *catalogue().machine("hgx-h200")->communicator("nccl-2.18", {0, 1, 2, 3, 4, 5, 6, 7});
+  Solver& solver = catalogue().solver("fluid");
+  for (const bool nvls : {true, false})
+    for (const int channels : {0, 3}) {
+      INFO(nvls << " " << channels);
+      CollectiveJob job{machine,      libraries().get("nccl-2.18"),
+                        made,         collectives().get("all_reduce"),
+                        "all_reduce", 268435456,
+                        "",           "",
+                        channels,     nvls};
+      const collective::CollectiveForecast taken = collective::forecast_of(job, collective::run_alone(job, solver));
+      const collective::Alternatives found = collective::alternatives_to(job, taken, solver);
+      bool multicast = taken.algorithm == "nvls";
+      for (const auto& row : found.rows) {
+        INFO(row.algorithm << " " << row.protocol);
+        multicast = multicast || row.algorithm == "nvls";
+        CollectiveJob forced = job;
+        forced.algorithm = row.algorithm;
+        forced.protocol = row.protocol;
+        const collective::CollectiveRun run = collective::run_alone(forced, solver);
+        CHECK(row.time_s == run.time_s());
+        const TunerRequest request{"all_reduce", {268435456}, row.algorithm, row.protocol, nvls, false, channels};
+        CHECK(run.plan.choice.blocks == job.rings().choose(machine.node(), made, request)->channels);
+        if (row.algorithm == "ring") CHECK((channels > 0 ? run.plan.choice.blocks == 3 : run.plan.choice.blocks > 3));
+      }
+      CHECK(multicast == nvls);
+    }
 }
 
 }  // namespace linkcast::test::collective_beside_test

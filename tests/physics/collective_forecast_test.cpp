@@ -276,7 +276,12 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel((0.01 + 0.04) * flow * flow, 1e-6));
   run.plan.cost.network_Bps = 4e9;  // proxies are slower
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(0.25 * flow * flow, 1e-6));
-  run.limited_by = {host};  // neither limits
+  // Blocks of a ring in a node share its links: 8 MB on each hop take 4 blocks of 5 GB/s 0.4 ms. Where links alone
+  // would take as long, the sixth powers add up, and each makes half of the time; far longer, and blocks do not limit.
+  run.limited_by = {host};
+  run.plan.links_s = 8e6 / (4 * 5e9);
+  CHECK_THAT(variance_of(job, run) - misfit, WithinRel(std::pow(0.5 * 0.5 * flow, 2), 0.05));
+  run.plan.links_s = 1;
   CHECK_THAT(variance_of(job, run), WithinRel(misfit, 1e-6));
   // hops between nodes that pass while bytes flow: of 5 and 8 us 3.57 are hidden, and both count by their squares
   CollectiveRun hidden = run_of();
@@ -284,6 +289,7 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
   hidden.plan.hidden_s = 5e-6 + 8e-6 - std::hypot(5e-6, 8e-6);
   hidden.plan.latency_terms = terms_of({0.1e-6, 0.5e-6});
   hidden.plan.cost.set(Figure::kBlock, terms_of({0.1}));
+  hidden.plan.cost.channel_Bps = 5e9;
   const double both = std::hypot(5, 8), time = 10;
   CHECK_THAT(variance_of(job, hidden) - misfit, WithinRel(std::pow(0.1 / time, 2) + std::pow(0.5 * 5 / both / time, 2) +
                                                               std::pow(0.1 * 64 / both / time, 2),

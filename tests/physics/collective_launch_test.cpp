@@ -87,7 +87,7 @@ TEST_CASE("how a collective is launched: kind, calls, costs of issuing and of wa
   const Communicator made = made_ring({0, 1, 2});
   const TableLibrary library;
   const Cluster& machine = catalogue().machine("hgx-h200")->lone_node();
-  const CollectiveJob job{machine, library, made, collectives().get("alltoall"), "alltoall", 1e6, "", "",
+  const CollectiveJob job{machine, library, made, collectives().get("alltoall"), "alltoall", 1e6, "", "", 0,
                           true,    false,   7};
   const launch::HostCosts costs(catalogue(), *catalogue().machine("hgx-h200"));
   const auto fitted = [](const std::string& name) { return parameter("hgx-h200", "launch." + name); };

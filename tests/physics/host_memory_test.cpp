@@ -29,7 +29,7 @@ double rate_of(const Json& flows) {
 Json without_peers(const std::string& op, const std::vector<int>& gpus, double size_B, const Json& more = {}) {
   Json query{{"kind", "collective"}, {"platform", "hgx-h200"}, {"op", op}, {"gpus", gpus}, {"size_B", size_B}};
   query["edits"] = {"disable p2p"};
-  query["launch"] = "graph";
+  query["launch"] = "queue";  // base and hops are those of queued calls
   if (!more.is_null()) query.update(more);
   return asked(query);
 }

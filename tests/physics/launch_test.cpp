@@ -84,15 +84,19 @@ TEST_CASE("of a gather and a scatter each GPU pays for what it issues itself", "
 TEST_CASE("a collective takes what its parts say, whatever is around it", "[physics]") {
   for (const Json& around :
        {Json::object(), Json{{"with", {{{"op", "all_reduce"}, {"gpus", {4, 5}}, {"size_B", 4096}}}}}}) {
-    Json quiet{{"launch", "graph"}, {"calls", 20}}, issued{{"launch", "single_process"}, {"calls", 20}};
-    quiet.update(around);
-    issued.update(around);
+    Json quiet{{"launch", "queue"}, {"calls", 20}}, issued{{"launch", "single_process"}, {"calls", 20}};
+    Json captured{{"launch", "graph"}, {"calls", 20}};
+    for (Json* one : {&quiet, &issued, &captured}) one->update(around);
     const Json devices = collective("all_gather", 4, quiet), all = collective("all_gather", 4, issued);
     const double device_s = devices["time_s"], host = all["host_s"], wait = fitted("synchronise.call_s");
     CHECK_THAT(all["device_s"].get<double>(), WithinRel(device_s, 1e-12));
     CHECK_THAT(all["time_s"].get<double>(), WithinRel((20 * host + device_s + wait) / 20, 1e-9));
     CHECK(all["time_low_s"].get<double>() < all["time_s"].get<double>());
     CHECK(all["time_high_s"].get<double>() > all["time_s"].get<double>());
+    // of a graph each call follows the one before sooner than queued ones do
+    const double sooner_s = parameter("hgx-h200", "nccl.graph.sooner_s");
+    CHECK(sooner_s > 0);
+    CHECK_THAT(collective("all_gather", 4, captured)["time_s"].get<double>(), WithinRel(device_s - sooner_s, 1e-9));
   }
 }
 

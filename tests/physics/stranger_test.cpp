@@ -18,7 +18,7 @@ const std::string kData = test::data_dir();
 /// A shipped machine with the parameters that the others lend it.
 std::string as_stranger(const std::string& id) {
   std::vector<lending::Lender> others;
-  for (lending::Lender& one : catalogue::MachineFiles(kData).lenders())
+  for (auto& one : catalogue::MachineFiles(kData).lenders())
     if (one.calibration.name != id) others.push_back(std::move(one));
   Topology topology = catalogue().machine(id)->platform().wiring();
   Calibration lent = lending::stranger(topology, others, usual_library(topology));

@@ -18,11 +18,11 @@ namespace {
 using collective::CollectiveJob;
 using collective::CollectiveRun;
 
-const Values kRates = {{"ring.Simple.base_s", 9e-6},
-                       {"ring.Simple.hop_s", 2e-6},
-                       {"ring.Simple.channel_Bps", 0.5e9},
-                       {"ring.Simple.crowding", 0},
-                       {"ring.Simple.tail_steps", 0}};
+const Values kRates = {{"ring.Simple.base_s", 9e-6},       {"ring.Simple.hop_s", 2e-6},
+                       {"ring.Simple.channel_Bps", 0.5e9}, {"ring.Simple.crowding", 0},
+                       {"ring.Simple.copy_steps", 0},  // schedules say which step does what, not what it takes
+                       {"ring.Simple.reduce_steps", 0},    {"ring.Simple.copy_s", 0},
+                       {"ring.Simple.reduce_s", 0}};
 
 /// A thread block of a file, step by step.
 class Tb {

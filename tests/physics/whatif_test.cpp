@@ -119,6 +119,7 @@ TEST_CASE("a ring is as slow as its slowest member", "[physics][whatif]") {
       Json query = all_reduce(platform, 4, size);
       query["algorithm"] = "ring";
       query["protocol"] = "Simple";
+      query["launch"] = "queue";  // in a CUDA graph a call saves the same time, whatever the GPU
       INFO(query);
       CHECK_THAT(ratio(whatif(query, {"slow gpu3:2"})), WithinRel(2, 1e-9));
       CHECK_THAT(ratio(whatif(query, {"slow gpu3:2", "slow gpu1:2"})), WithinRel(2, 1e-9));

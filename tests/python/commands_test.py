@@ -148,7 +148,7 @@ class Help(unittest.TestCase):
                       ("whatif", "replay", "data_parallel", "--option", "ranks=8", "--platform", "p100-dgx1", "--remove", "gpu0-gpu1"),
                       ("whatif", "predict", "p2p", "--platform", "v100-dgx1", "--src", "gpu0", "--dst", "gpu5", "--size", "1M", "--slow", "gpu0:2")):
             lines = run(*words).stdout.splitlines()
-            self.assertLessEqual(max(map(len, lines)), 82, words)  # of two parameters the names alone take more than 80
+            self.assertLessEqual(max(map(len, lines)), 84, words)  # names, values and machines of some parameters take more than 80
 
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^linkcast \d+\.\d+\.\d+.*\n\w+ build by \w+ [\d.]+, SimGrid \d+\.\d+\.\d+\n$")
@@ -214,7 +214,7 @@ class NearlyRight(InFolder):
         for words, meant in (((*COPY, "--szie", "1M"), "--size"), (("shwo", "gx8"), "show"), (("predict", "colective"), "collective"),
                              (("show", "v100"), "v100-dgx1"), (("show", "DGX_2"), "dgx2"), (("list", "platfroms"), "platforms"),
                              ((*COLLECTIVE[:-1], "allreduce", "--size", "1M"), "all_reduce"),
-                             ((*COLLECTIVE, "--size", "1M", "--library", "nccl-2.13"), "nccl-2.12"),
+                             ((*COLLECTIVE, "--size", "1M", "--library", "ncl-2.12"), "nccl-2.12"),
                              ((*COPY, "--size", "1M", "--transport", "stagd"), "staged"), (("help", "edit"), "edits"),
                              (("replay", "alexnt", "--platform", "gx8"), "alexnet"), (("import", "kinetto", "x"), "kineto")):
             self.assert_refused(run(*words), "(did you mean '")

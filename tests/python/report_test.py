@@ -68,7 +68,7 @@ class Pages(Report):
         done = run("replay", "h200x4-alexnet", "--platform", "hgx-h200", "--json")
         page = re.sub(r"<[^>]+>", " ", self.page(self.write("run.json", json.loads(done.stdout))))
         cells = " ".join(html.unescape(page).split())
-        self.assertIn("step recorded forecast difference median 19.94 ms 5.53 ms -72.3%", cells)
+        self.assertIn("step recorded forecast difference median 19.94 ms 5.529 ms -72.3%", cells)
         self.assertRegex(cells, r"operation calls bytes forecast exposed recorded difference all_reduce 4 .* 1\.192 ms")
         done = run("replay", "data_parallel", "--option", "ranks=2", "--platform", "hgx-h200", "--json")
         self.assertNotIn("recorded and forecast", self.page(self.write("run.json", json.loads(done.stdout))))

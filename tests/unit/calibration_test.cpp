@@ -35,6 +35,26 @@ TEST_CASE("a calibration is read whole", "[unit]") {
   CHECK(c.find("transport.peer.r0") == nullptr);
 }
 
+TEST_CASE("parameters that no forecast asks for any more are left out, with their correlations", "[unit]") {
+  const std::string path = test::data_dir() + "/tests/input/pass_calibration.json";
+  Json json = read_json_file(path);
+  const Json one = {{"value", 1e-6}, {"stderr", 1e-7}, {"unit", "s"}, {"provenance", "fitted"}};
+  Json steps = one;
+  steps["unit"] = "1";
+  json["parameters"]["nccl.tree.LL@2.8.base_s"] = one;
+  json["parameters"]["nccl.ring.LL.turn_steps"] = steps;
+  json["correlation"] = {{"names",
+                          {"cable.nvlink1.bandwidth_Bps", "nccl.ring.LL.turn_steps", "nccl.tree.LL@2.8.base_s",
+                           "transport.peer.r0.startup_s"}},
+                         {"lower", {Json::array(), {0.1}, {0.2, 0.3}, {-0.5, 0.6, 0.7}}}};
+  const Calibration c = read_calibration(json, path);
+  CHECK(c.parameters.size() == 2);
+  CHECK(c.correlation.names == std::vector<std::string>{"cable.nvlink1.bandwidth_Bps", "transport.peer.r0.startup_s"});
+  CHECK(c.correlation.between(0, 1) == -0.5);
+  json["parameters"]["nccl.ring.LL.turned_steps"] = steps;
+  CHECK_THROWS_AS(read_calibration(json, path), InputError);
+}
+
 TEST_CASE("every shipped calibration names files that exist, with their hashes", "[unit]") {
   const std::filesystem::path root = test::data_dir();
   int files = 0;

@@ -23,8 +23,9 @@ TEST_CASE("parameters from data and belief: the closed form of the normal distri
     for (std::size_t i = 0; i < n; ++i) request.depending[0].push_back(i);
     request.log_error = [off](std::size_t, const std::vector<double>& v) { return std::log(v[0] / 2) - off; };
     const fit::MapResult found = fit::fit_map(request);
-    const double weight = static_cast<double>(n) * spread * spread / 0.01;  // an error of 0.1 is a standard deviation
-    const double at = weight / (weight + 1) * off;                          // logarithm over what was believed
+    // points that agree: an error of 0.03 is a standard deviation, the least
+    const double weight = static_cast<double>(n) * spread * spread / (0.03 * 0.03);
+    const double at = weight / (weight + 1) * off;  // logarithm over what was believed
     CHECK_THAT(std::log(found.estimates[0].value / 2), WithinRel(at, 1e-3));
     // neighbours of a curve count as a third
     const double share = 1 / std::sqrt(weight / 3 + 1);
@@ -40,8 +41,28 @@ TEST_CASE("parameters from data and belief: the closed form of the normal distri
     request.log_error = [](std::size_t, const std::vector<double>& v) { return std::log(v[0]); };
     return fit::fit_map(request).estimates[0].determined;
   };
-  CHECK(determined(std::sqrt(3.85 * 0.01)));
-  CHECK_FALSE(determined(std::sqrt(3.65 * 0.01)));
+  CHECK(determined(0.03 * std::sqrt(3.85)));
+  CHECK_FALSE(determined(0.03 * std::sqrt(3.65)));
+}
+
+TEST_CASE("parameters from data and belief: points weigh by what they scatter by", "[unit][fit]") {
+  // half of the points are 6 % above the belief, half as much below: a standard deviation of 0.06 / 1.645
+  constexpr std::size_t kPoints = 40;
+  const auto spread_of = [](double off) {
+    fit::MapRequest request;
+    request.unknowns = {{"v", {2, 0.5}}};
+    request.points = kPoints;
+    request.depending.emplace_back();
+    for (std::size_t i = 0; i < kPoints; ++i) request.depending[0].push_back(i);
+    request.log_error = [off](std::size_t i, const std::vector<double>& v) {
+      return std::log(v[0] / 2) + (i % 2 == 0 ? off : -off);
+    };
+    return fit::fit_map(request).estimates[0].spread;
+  };
+  const auto closed = [](double sigma) { return 0.5 / std::sqrt(kPoints * 0.25 / (3 * sigma * sigma) + 1); };
+  CHECK_THAT(spread_of(0.06), WithinRel(closed(0.06 / 1.645), 1e-3));
+  CHECK_THAT(spread_of(0.3), WithinRel(closed(0.3 / 1.645), 1e-3));  // beyond 0.1 too
+  CHECK_THAT(spread_of(0.01), WithinRel(closed(0.03), 1e-3));
 }
 
 TEST_CASE("parameters from data and belief: correlations, and errors beyond 1.345 standard deviations", "[unit][fit]") {
@@ -57,7 +78,8 @@ TEST_CASE("parameters from data and belief: correlations, and errors beyond 1.34
   const double j[2][2] = {{0.3, 0.5}, {0.6, 0}};  // of the errors by the unknowns, in spreads
   double m[2][2];
   for (int r = 0; r < 2; ++r)
-    for (int c = 0; c < 2; ++c) m[r][c] = (j[0][r] * j[0][c] + j[1][r] * j[1][c]) / (0.01 * 3) + (r == c ? 1 : 0);
+    for (int c = 0; c < 2; ++c)
+      m[r][c] = (j[0][r] * j[0][c] + j[1][r] * j[1][c]) / (0.03 * 0.03 * 3) + (r == c ? 1 : 0);
   const double determinant = m[0][0] * m[1][1] - m[0][1] * m[1][0];
   CHECK_THAT(found.correlation[0][1], WithinRel(-m[0][1] / std::sqrt(m[0][0] * m[1][1]), 1e-4));
   CHECK_THAT(found.estimates[0].spread, WithinRel(0.3 * std::sqrt(m[1][1] / determinant), 1e-4));

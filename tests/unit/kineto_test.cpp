@@ -360,4 +360,41 @@ TEST_CASE("kineto: collectives beside compute are slower by what the recording s
   CHECK(both->notes("collective_slowdown beside compute: fitted to 10 calls"));
 }
 
+TEST_CASE("kineto: all_reduce of an inference engine has the size of its operator's tensor, by all ranks",
+          "[unit][trace]") {
+  const auto rank = [](int number, const std::string& kernel, bool shapes) {
+    Timeline timeline;
+    Json args{{"External id", 5}};
+    if (shapes) {
+      args["Input Dims"] = {Json::array(), {64, 4096}, {64, 4096}};
+      args["Input type"] = {"Scalar", "c10::BFloat16", "c10::BFloat16"};
+    }
+    timeline.add("cpu_op", "_C_custom_ar::all_reduce", 1, 0, 10, args);
+    timeline.kernel(kernel, 2, 5, 10, 20, {{"External id", 5}});
+    return timeline.text(number, 2);
+  };
+  const auto imported = [&](const std::string& kernel, bool shapes) {
+    const ScratchFolder scratch;
+    std::vector<std::string> paths;
+    for (const int number : {0, 1}) {
+      paths.push_back((scratch / std::to_string(number)).string());
+      std::ofstream(paths.back(), std::ios::binary) << rank(number, kernel, shapes);
+    }
+    return imported_trace("kineto", paths);
+  };
+  const auto vllm = imported("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)", true);
+  REQUIRE(vllm->of(0).size() >= 1);
+  CHECK(vllm->of(0).front().kind == TraceKind::kCollective);
+  CHECK(vllm->of(0).front().op == "all_reduce");
+  CHECK(vllm->of(0).front().size_B == 64 * 4096 * 2);
+  CHECK(vllm->head.groups.at(vllm->of(0).front().group) == std::vector<int>{0, 1});
+  CHECK(to_json(vllm->head)["library"] == "vllm");
+  CHECK(imported("void allreduce_fusion_kernel_oneshot_lamport<0, __nv_bfloat16, 2>(x)", true)->head.library ==
+        "trtllm");
+  const auto unread = imported("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)", false);
+  CHECK(unread->of(0).front().kind == TraceKind::kCompute);
+  CHECK(unread->head.library.empty());
+  CHECK(unread->notes("2 kernels are an inference engine's all_reduce of unknown size"));
+}
+
 }  // namespace linkcast::test::kineto_test

@@ -64,6 +64,28 @@ TEST_CASE("a host without noise is found to the last digit", "[unit][fit]") {
   CHECK(context.undetermined.empty());
 }
 
+TEST_CASE("calls in a graph of several start sooner than queued ones, by the middle of all", "[unit][fit]") {
+  LaunchRecord record = host();
+  constexpr double kSooner_s[] = {0.3e-6, 0.4e-6, 0.6e-6};
+  const char* const ops[] = {"sendrecv", "alltoall", "reduce"};
+  record.points.push_back(point("process", "reduce", 2, 1, 1, kCall));
+  for (int i = 0; i < 3; ++i) {
+    LaunchPoint graph = point("graph", ops[i], 2, 1, 1, kCall);
+    graph.calls_per_graph = 20;
+    for (double& s : graph.times_s.at("device")) s -= kSooner_s[i];
+    record.points.push_back(graph);
+    graph.calls_per_graph = 1;  // launched anew each time
+    for (double& s : graph.times_s.at("device")) s -= 3e-6;
+    record.points.push_back(graph);
+  }
+  fit::FitContext context;
+  fit::fit_launches(context, {record});
+  CHECK_THAT(context.found.at("nccl.graph.sooner_s").value, WithinRel(0.4e-6, 1e-9));
+  fit::FitContext none;
+  fit::fit_launches(none, {host()});
+  CHECK(none.found.count("nccl.graph.sooner_s") == 0);
+}
+
 TEST_CASE("what a record lacks is said, not guessed", "[unit][fit]") {
   LaunchRecord record = host();
   std::erase_if(record.points, [](const LaunchPoint& p) { return p.launch == "pytorch"; });

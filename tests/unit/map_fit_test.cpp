@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "calibrate/learn/prior_check.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::map_fit_test {
@@ -83,6 +84,53 @@ TEST_CASE("the same request gives the same digits") {
     CHECK(a.estimates[k].value == b.estimates[k].value);
     CHECK(a.estimates[k].spread == b.estimates[k].spread);
   }
+}
+
+TEST_CASE("data that scatter little count more than their priors", "[unit][fit]") {
+  const auto constant = [](double, const Values& v) { return v[0]; };
+  const auto with_scatter = [&](double scatter) {
+    fit::MapRequest noisy = request({{"value", {1, 0.1}}}, 9, constant, {1.3});
+    const auto exact = noisy.log_error;
+    noisy.log_error = [exact, scatter](std::size_t i, const Values& values) {
+      return exact(i, values) + (i % 2 == 0 ? scatter : -scatter);
+    };
+    return fit::fit_map(noisy).estimates[0];
+  };
+  const fit::MapEstimate narrow = with_scatter(0.02), wide = with_scatter(0.2);
+  CHECK_THAT(narrow.value, WithinRel(1.3, 0.02));
+  CHECK(wide.value < narrow.value);
+  CHECK(narrow.spread < 0.5 * wide.spread);
+}
+
+TEST_CASE("a search may go on from where another one ended", "[unit][fit]") {
+  fit::MapRequest noisy = request({{"startup", {2, 0.7}}, {"rate", {30, 0.7}}}, 16, line, {5, 100});
+  noisy.from = {5, 100};
+  const fit::MapResult result = fit::fit_map(noisy);
+  CHECK_THAT(result.estimates[0].value, WithinRel(5, 0.02));
+  CHECK_THAT(result.estimates[1].value, WithinRel(100, 0.02));
+}
+
+TEST_CASE("parts of a library that data make no better stay as they were", "[unit][fit]") {
+  // of the ring the data know better; what two thirds of the messages show leads away from the last third
+  constexpr double kOff[] = {0.12, -0.06, -0.06};
+  fit::MapRequest parts;
+  parts.unknowns = {{"nccl.ring.LL@2.27.base_s", {1, 0.3}}, {"nccl.sendrecv@2.27.base_s", {1, 0.3}}};
+  parts.points = 21;
+  parts.depending.resize(2);
+  for (std::size_t i = 0; i < parts.points; ++i) parts.depending[i < 12 ? 0 : 1].push_back(i);
+  parts.log_error = [&](std::size_t i, const Values& values) {
+    return std::log(values[i < 12 ? 0 : 1]) - (i < 12 ? std::log(1.5) : kOff[i % 3]);
+  };
+  const auto left = learn::no_better_than_prior(parts, fit::fit_map(parts));
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].of == "nccl.sendrecv@2.27");
+  CHECK(left[0].points == 9);
+  CHECK_THAT(left[0].prior, WithinRel(0.06, 1e-9));
+  CHECK(left[0].learned > 0.07);  // towards 0.03, their mean, as far as Huber's loss pulls
+  CHECK(left[0].unknowns == std::vector<std::size_t>{1});
+  // the prior is what the data show: learning it again is no worse
+  parts.unknowns[0].prior.value = 1.5;
+  CHECK(learn::no_better_than_prior(parts, fit::fit_map(parts)).size() == 1);
 }
 
 }  // namespace linkcast::test::map_fit_test

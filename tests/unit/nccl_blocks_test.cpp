@@ -126,7 +126,7 @@ TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB a c
         const int share = std::max(1, all / ranks);
         for (double size = 8; size < 8e9; size *= 2.3) {
           INFO(count << " " << gpus << " " << nodes << " " << size);
-          const MessageChoice choice = graph::message_of(made, size);
+          const MessageChoice choice = graph::message_of(made, size, 0);
           const bool small = size <= 16384.0 * share;
           CHECK(choice.all_channels == all);
           CHECK(choice.protocol == (small ? "LL" : "Simple"));
@@ -139,9 +139,9 @@ TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB a c
         }
       }
   // log of 2.28.9 on H200, 24 channels: 32 for messages; 4 GPUs get 8 each, and double above 128 MiB
-  CHECK(graph::message_of(rings(6, 30, 4), 134217728).channels == 8);
-  CHECK(graph::message_of(rings(6, 30, 4), 134217729).channels == 16);
-  CHECK(graph::message_of(rings(6, 30, 4), 536870912).channels == 32);
+  CHECK(graph::message_of(rings(6, 30, 4), 134217728, 0).channels == 8);
+  CHECK(graph::message_of(rings(6, 30, 4), 134217729, 0).channels == 16);
+  CHECK(graph::message_of(rings(6, 30, 4), 536870912, 0).channels == 32);
 }
 
 TEST_CASE("rows of NVLS in a node: bandwidths, start-ups, and of which operations", "[unit][blocks]") {

@@ -98,7 +98,12 @@ TEST_CASE("every row of the parameters has a unit and a meaning, and is found by
                                                                   {"transport.relay.handover_s", "s"},
                                                                   {"copy_engine.turn_s", "s"},
                                                                   {"nccl.ring.LL128.hop_s", "s"},
-                                                                  {"nccl.ring.LL.turn_steps", "1"},
+                                                                  {"nccl.ring.LL.copy_steps", "1"},
+                                                                  {"nccl.ring.Simple@2.28.reduce_steps", "1"},
+                                                                  {"nccl.ring.LL128.copy_s", "s"},
+                                                                  {"nccl.ring.Simple.reduce_s", "s"},
+                                                                  {"nccl.sendrecv.unidirectional", "1"},
+                                                                  {"nccl.tree.LL.slowness", "1"},
                                                                   {"launch.copy.call_s", "s"},
                                                                   {"mpi.host@openmpi.post_s", "s"},
                                                                   {"noise.most_loss", "1"}};
@@ -111,7 +116,9 @@ TEST_CASE("every row of the parameters has a unit and a meaning, and is found by
   for (const std::string name :
        {"cable.nvlink2.bandwith_Bps", "link.gpu0->gpu1.duplex_Bps", "transport.peer.chunk_B",
         "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s", "rccl.ring.LL.hop_s",
-        "launch.copy.send_s", "transport.peer.rx.startup_s", "gpu.gpu0.bandwidth_Bps", "nonsense", ""})
+        "nccl.ring.LL.turn_steps", "nccl.ring.LL.channels_s", "nccl.tree.LL.base_s", "nccl.tree.Simple.hop_s",
+        "nccl.tree.LL.copy_steps", "launch.copy.send_s", "transport.peer.rx.startup_s", "gpu.gpu0.bandwidth_Bps",
+        "nonsense", ""})
     CHECK(find_parameter_row(name) == nullptr);
 }
 

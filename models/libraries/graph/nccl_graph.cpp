@@ -183,8 +183,9 @@ class NcclGraph final : public Library, public RingLibrary {
     return graph::multicast_share(generations(platform, communicator.gpus).least);
   }
 
-  [[nodiscard]] std::optional<MessageChoice> message(const Communicator& communicator, Bytes size) const override {
-    return message_of(communicator, size.si);
+  [[nodiscard]] std::optional<MessageChoice> message(const Communicator& communicator, Bytes size,
+                                                     int channels) const override {
+    return message_of(communicator, size.si, channels);
   }
 
   /// Of the ring.

@@ -241,6 +241,12 @@ constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllRedu
 // Messages. source: models/libraries/SOURCES.md, "Graph era: messages"
 constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
 
+int blocks_of(const Communicator& communicator) {
+  int blocks = 0;
+  for (const Channel& channel : communicator.channels) blocks += channel.blocks;
+  return blocks;
+}
+
 int most_threads(const Communicator& made, const TunerEntry& entry) {
   if (tuned(entry.algorithm).multicast) return kThreadsNvls;
   const std::size_t protocol = protocol_index(entry.protocol);
@@ -279,7 +285,7 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
     choice.channels = communicator.nvls_blocks;
     return choice;
   }
-  for (const Channel& channel : communicator.channels) choice.channels += channel.blocks;
+  choice.channels = request.channels > 0 ? request.channels : blocks_of(communicator);
   const double least = least_per_thread(communicator, entry);
   while (request.size.si < choice.channels * choice.threads * least) {
     if (choice.channels >= 2)
@@ -293,9 +299,8 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
   return choice;
 }
 
-MessageChoice message_of(const Communicator& communicator, double size_B) {
-  int channels = 0;
-  for (const Channel& channel : communicator.channels) channels += channel.blocks;
+MessageChoice message_of(const Communicator& communicator, double size_B, int forced) {
+  const int channels = forced > 0 ? forced : blocks_of(communicator);
   int all = 1, ranks = 1;
   while (all < channels) all *= 2;
   while (ranks < communicator.ranks()) ranks *= 2;

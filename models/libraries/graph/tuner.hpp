@@ -67,6 +67,6 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
 
 /// Channels and protocol of one message of a group. The channels that all messages may use are those of the rings,
 /// rounded up to a power of two; each message gets an equal share of them, more if its parts would be large.
-MessageChoice message_of(const Communicator& communicator, double size_B);
+MessageChoice message_of(const Communicator& communicator, double size_B, int forced);
 
 }  // namespace linkcast::graph

@@ -9,6 +9,7 @@ from .records import Record
 
 MEDIAN = 2  # of the quantiles of a launch record
 CALLS = 20  # one behind the other: quantity "short" of a launch record
+ALONE = "steady"  # of calls in graphs: many of them, so that what the host pays to start one is no part
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv", "gather", "scatter")
 GRAPH, COPIES = "graph", "copies"
 
@@ -43,18 +44,24 @@ def is_plain(point: dict) -> bool:
             and "recording" not in point and point.get("calls_per_graph", CALLS) > 1)
 
 
+def seconds_of(point: dict) -> float | None:
+    quantiles = point["times_s"].get(ALONE if point["launch"] == GRAPH else "short")
+    return quantiles[MEDIAN] if quantiles else None
+
+
 def of_launches(linkcast: Linkcast, record: Record, own: Path, inherited: Path) -> tuple[list[Point], list[str]]:
-    measured = [point for point in record.points if point.get("op") in OPERATIONS and is_plain(point) and "short" in point["times_s"]]
+    measured = [point for point in record.points if point.get("op") in OPERATIONS and is_plain(point) and seconds_of(point) is not None]
+    library = {"library": record.library} if record.library else {}
     # NVLink multicast is off while linkcast-bench measures.
     queries = [{"kind": "collective", "platform": str(platform), "nvls": False, "op": point["op"], "gpus": point["gpus"],
-                "size_B": point["size_B"], "calls": CALLS, "launch": point["launch"]} for platform in (own, inherited) for point in measured]
+                "size_B": point["size_B"], "calls": CALLS, "launch": point["launch"], **library} for platform in (own, inherited) for point in measured]
     answers = linkcast.answers(queries)
     errors = [answer["error"] for answer in answers if "error" in answer]
     forecasts = [Forecast(a["time_s"], a["time_low_s"], a["time_high_s"]) if "error" not in a else None for a in answers]
     points = []
     for point, one, other in zip(measured, forecasts[:len(measured)], forecasts[len(measured):], strict=True):
         if one and other:
-            points.append(Point(kind_of(point), point["op"], point["size_B"], point["times_s"]["short"][MEDIAN], one, other))
+            points.append(Point(kind_of(point), point["op"], point["size_B"], seconds_of(point), one, other))
     return points, errors
 
 

@@ -23,6 +23,7 @@ class Record:
     schema: str
     kept_back: bool
     gpus: list[str]  # names
+    library: str     # NCCL that ran, as "nccl-2.28.3"; empty: none
     points: list[dict] = field(repr=False)
 
     @property
@@ -40,8 +41,10 @@ def read_record(path: Path) -> Record | None:
     if not found:
         return None  # not of linkcast-bench
     kept_back = bench in KEPT_BACK or any(text.startswith(HELD_OUT_NOTE) for text in node["notes"].texts())
+    version = node.value.get("method", {}).get("nccl", "")
+    library = f"nccl-{version}" if re.match(r"\d", str(version)) else ""
     return Record(path, bench, machine, node["topology"].text(), found[1], node["schema"].text(), kept_back,
-                  node["environment"]["gpu_names"].texts(), node["points"].value)
+                  node["environment"]["gpu_names"].texts(), library, node["points"].value)
 
 
 def records_in(folder: Path) -> list[Record]:

@@ -20,9 +20,12 @@ SIZES = range(3, 32, 4)  # powers of two
 
 
 def measured() -> list[str]:
-    """Every occasion with this bench, oldest first; `20261121c-host` is of another setting."""
+    """Every occasion with this bench, those of most GPUs last, then oldest first; `20261121c-host` is of another setting."""
     names = [file.name.removesuffix(f"-{BENCH}.json") for file in (common.ROOT / occasions.path("", BENCH)).parent.glob(f"2*-{BENCH}.json")]
-    return sorted(name for name in names if "-" not in name)
+
+    def gpus_of(name: str) -> int:
+        return max(len(point["gpus"]) for point in common.load(occasions.path(name, BENCH))["points"])
+    return sorted((name for name in names if "-" not in name), key=lambda name: (gpus_of(name), name))
 
 
 def compared(program: str, occasion: str) -> list[dict]:
@@ -119,7 +122,7 @@ def print_table(program: str, occasion: str) -> None:
 
 def main() -> None:
     parser = common.options(__doc__)
-    parser.add_argument("--occasion", choices=measured(), default=measured()[-1], help="default: the newest")
+    parser.add_argument("--occasion", choices=measured(), default=measured()[-1], help="default: the newest of those with most GPUs")
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--table", action="store_true", help="Markdown")
     how.add_argument("--out", type=Path, help="PNG file")

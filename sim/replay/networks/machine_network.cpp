@@ -199,7 +199,7 @@ Plan MachineNetwork::by_kernels(const NetworkOp& op) {
 
 /// By the user's schedule where that is for such a call.
 collective::PlacedCollective MachineNetwork::call_of(const NetworkOp& op) {
-  collective::PlacedCollective call{library_, op.op, op.size_B, 1, op.nvls};
+  collective::PlacedCollective call{op.library.empty() ? library_ : op.library, op.op, op.size_B, 1, op.nvls};
   const int ranks = static_cast<int>(op.gpus.size());
   if (own_ == nullptr) return call;
   const OnlyCall own = own_->only_call().value();
