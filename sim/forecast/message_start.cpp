@@ -42,6 +42,15 @@ MessageStart message_start(const CollectiveJob& job, double bytes) {
     start.cost.add(Figure::kBlock,
                    term_of(uncertainty::term::kSerialisation, unidirectional, key::sendrecv_unidirectional));
   }
+  // A block that sends and receives has 10 of 20 warps for what it sends and 9 for the rest, a ring's 16 for both in
+  // turn. source: models/libraries/SOURCES.md, "Graph era: messages"; four H200, parts of 16 to 64 KiB: 6 GB/s, one
+  // way 9.7
+  constexpr double kWarps = 10.0 / 16;
+  if (!job.op.traits().root && choice->protocol == "LL") start.cost.channel_Bps *= kWarps;
+  // Messages on several blocks begin later than those on one.
+  // source: pairs of H200, sendrecv: 6.8 us up to 2 KiB, 8.0 us of 8 KiB in two blocks, 8.3 us of 64 KiB in 16
+  constexpr double kSeveral_s = 0.7e-6;
+  if (choice->channels > 1 && job.one_node()) start.cost.base_s += kSeveral_s;
   // A block of a rank that only sends or only receives starts one of its two jobs.
   // source: pairs of H100 and H200 and four H200, 8 B to 2 KiB: gather 5.9 to 6.1 us, sendrecv 6.6 to 6.8
   constexpr double kUnidirectional = 0.9;

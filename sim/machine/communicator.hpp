@@ -69,6 +69,7 @@ struct Communicator {
   bool swaps_rings = false;                  ///< in every second node rings 2k and 2k+1 change places
   std::vector<std::vector<NicWay>> exits{};  ///< empty: the NIC next to the sender
 
+  int message_channels = 0;  ///< most thread blocks of a message in a node; 0: as many as there are
   /// How each member sends to each, row by row of the senders; empty: as the machine allows.
   std::vector<Hop> pairs{};
 

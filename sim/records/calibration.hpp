@@ -123,7 +123,7 @@ class LibraryParameters {
 /// to 2.5 (docs/accuracy.md)
 inline constexpr double kOtherMachine = 0.4;  // source: above
 /// The same where the GPUs have the same compute capability. source: what a pair of H100 takes for nine operations,
-/// over what a pair of H200 takes: 0.98 to 1.05 for 90 % of 144 calls, 0.96 to 1.09 for all (docs/collectives.md)
+/// over what a pair of H200 takes: 0.99 to 1.07 for 90 % of 144 calls, 0.97 to 1.11 for all (docs/collectives.md)
 inline constexpr double kSameCapability = 0.1;  // source: above, and some more for other boxes
 
 /// Value and spread of a library's parameter in a forecast: the first that the calibration has of this version, of all

@@ -31,7 +31,8 @@ const Values kMade = {{"ring.LL.base_s", 6e-6},       {"ring.LL.hop_s", 0.8e-6},
                       {"ring.LL.copy_steps", 0.9},    {"ring.LL.reduce_steps", 0.1},    {"ring.LL.copy_s", 0.2e-6},
                       {"sendrecv.channel_Bps", 20e9}, {"sendrecv.base_s", 8e-6},        {"ring.Simple.base_s", 9e-6},
                       {"ring.Simple.hop_s", 2e-6},    {"sendrecv.unidirectional", 1.4}, {"ring.LL.reduce_s", 0.15e-6}};
-constexpr double kChunk_B = 524288;  // of a block's buffers that it copies out at once
+// of a block's buffers that it sends at once; what it copies out last
+constexpr double kChunk_B = 524288, kLast_B = 131072;
 
 std::string synthetic() {
   catalogue().adopt("collectives-synthetic", catalogue().machine("hgx-h200")->platform().wiring(),
@@ -45,13 +46,13 @@ double shared_s(double bytes, int channels, double channel_Bps, double link_Bps)
 }
 
 /// Of `channels` blocks that both send and receive: at first all send, at the link's pace, and then all copy, at
-/// twice the rate of doing both; of what that takes longer 1 / (1 + chunks / 10) is left. The last chunk is copied
+/// twice the rate of doing both; of what that takes longer 1 / (1 + chunks / 10) is left. The last 128 KiB are copied
 /// while nothing comes. source: docs/collectives.md
 double both_ways_s(double bytes, int channels, double channel_Bps, double link_Bps) {
   const double block_B = bytes / channels, apart_s = shared_s(bytes, channels, channel_Bps, link_Bps),
                together_s = bytes / link_Bps + block_B / (2 * channel_Bps);
   return apart_s + std::max(0.0, together_s - apart_s) / (1 + block_B / kChunk_B / 10) +
-         std::min(kChunk_B, block_B) / (2 * channel_Bps);
+         std::min(kLast_B, block_B) / (2 * channel_Bps);
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ TEST_CASE("a gather is limited by the root's link and blocks, a ring of messages
     const Json root = collective(op, 4, size, other);
     CHECK_THAT(root["time_s"].get<double>() - root["latency_s"].get<double>(),
                WithinRel(shared_s(0.75 * size, 3 * 8, unidirectional * channel, link) +
-                             kChunk_B / (2 * unidirectional * channel) / 20,  // once in a row of 20 calls
+                             kLast_B / (2 * unidirectional * channel) / 20,  // once in a row of 20 calls
                          1e-9));
   }
   const Json ring = collective("sendrecv", 4, size, other);
@@ -103,6 +104,27 @@ TEST_CASE("few channels limit a message of middle size", "[physics]") {
     CHECK_THAT(message["time_s"].get<double>() - message["latency_s"].get<double>(),
                WithinRel(both_ways_s(4194304, each, kMade.at("sendrecv.channel_Bps"), link), 1e-9));
   }
+}
+
+TEST_CASE("messages below switches take LL up to 16 KiB of all blocks, at ten sixteenths of a ring's rate",
+          "[physics]") {
+  const Json on{{"platform", synthetic()}};
+  const auto sent = [&](int ranks, double size_B) { return collective("sendrecv", ranks, size_B, on); };
+  const double link = 18 * parameter("cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
+  // 32 blocks: 16 of a message between 2 GPUs, 8 between 3 and 4
+  for (const auto& [ranks, blocks] : {std::pair{2, 16}, {3, 8}, {4, 8}}) {
+    const Json small = sent(ranks, 32 * 16384), large = sent(ranks, 32 * 16384 + 16);
+    CHECK(small["protocol"] == "LL");
+    CHECK(large["protocol"] == "Simple");
+    CHECK(small["blocks"] == blocks);
+    CHECK_THAT(small["time_s"].get<double>() - small["latency_s"].get<double>(),
+               WithinRel(shared_s(32 * 16384, blocks, 10.0 / 16 * kMade.at("ring.LL.channel_Bps"), link / 2), 1e-9));
+    CHECK(sent(ranks, 8193)["blocks"] == 3);  // parts of 4 KiB
+  }
+  CHECK(sent(2, 4096)["blocks"] == 1);
+  // 0.7 us later where a message has several blocks
+  CHECK_THAT(sent(2, 8192)["latency_s"].get<double>() - sent(2, 4096)["latency_s"].get<double>(),
+             WithinAbs(0.7e-6, 1e-12));
 }
 
 TEST_CASE("blocks of ranks off multiples of 16 bytes slow all_gather, not all_reduce", "[physics]") {

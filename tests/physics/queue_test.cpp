@@ -35,8 +35,8 @@ TEST_CASE("messages whose parts do not fit the thread blocks get a share of each
   const auto slow_s = [](double size_B) { return flow_s("alltoall", 3, size_B, {{"platform", "queue-slow"}}); };
   // 3 GPUs have 32 message channels; parts above 16 MiB double the 8 of a message to 16, and 3 x 16 parts (with what
   // a GPU keeps) put two on some blocks, one of which is a copy inside the GPU, half the work: 16 get 1.5 each, as if
-  // there were 10.7. The last 512 KiB of a block are copied at twice its rate, while nothing comes.
-  const auto expected_s = [](double message_B, double channels) { return (message_B / channels + 524288 / 2.0) / 1e8; };
+  // there were 10.7. The last 128 KiB of a block are copied at twice its rate, while nothing comes.
+  const auto expected_s = [](double message_B, double channels) { return (message_B / channels + 131072 / 2.0) / 1e8; };
   const double before = 128 * kMiB, after = 160 * kMiB;
   CHECK_THAT(slow_s(3 * before), WithinRel(expected_s(before, 8), 1e-9));
   CHECK_THAT(slow_s(3 * after), WithinRel(expected_s(after, 16 / 1.5), 1e-9));

@@ -1,6 +1,9 @@
 // Graph era: blocks and threads of a size, channels of a message, and rows of switches that reduce, on communicators
 // written down here; every rule as models/libraries/SOURCES.md states it.
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "models/libraries/graph/tuner.hpp"
 #include "tests/support/catch.hpp"
@@ -114,30 +117,39 @@ TEST_CASE("blocks from 2.27 on: whole cells of 16 KiB of traffic", "[unit][block
   CHECK(graph::with_blocks(traits_of("nccl-2.27"), made, row("ring", "LL"), {"all_reduce", {0}, "", ""}).channels == 1);
 }
 
-TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB a channel", "[unit][blocks]") {
+TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB of each that it might get",
+          "[unit][blocks]") {
+  struct Case {
+    int count, gpus, nodes, of_pair;
+  };
+  std::vector<Case> cases;
   for (const int count : {1, 3, 6, 8})
     for (const int gpus : {2, 3, 4, 8})
-      for (const int nodes : {1, 4}) {
-        Communicator made = rings(count, 20, gpus);
-        made.nodes = nodes;
-        int all = 1, ranks = 1;
-        while (all < 4 * count) all *= 2;
-        while (ranks < gpus * nodes) ranks *= 2;
-        const int share = std::max(1, all / ranks);
-        for (double size = 8; size < 8e9; size *= 2.3) {
-          INFO(count << " " << gpus << " " << nodes << " " << size);
-          const MessageChoice choice = graph::message_of(made, size, 0);
-          const bool small = size <= 16384.0 * share;
-          CHECK(choice.all_channels == all);
-          CHECK(choice.protocol == (small ? "LL" : "Simple"));
-          CHECK(choice.payload_share == (small ? 0.5 : 1));
-          // parts of at least 16 KiB in LL, 64 KiB in Simple
-          const int parts = static_cast<int>(std::ceil(size / (small ? 16384 : 65536)));
-          int channels = std::max(1, std::min(share, parts));
-          while (!small && size / channels > 16777216 && 2 * channels <= all) channels *= 2;
-          CHECK(choice.channels == channels);
-        }
-      }
+      for (const auto& [nodes, of_pair] : {std::pair{1, 2}, {1, 8}, {1, 64}, {4, 0}})
+        cases.push_back({count, gpus, nodes, of_pair});
+  for (const Case& one : cases) {
+    Communicator made = rings(one.count, 20, one.gpus);
+    made.nodes = one.nodes;
+    made.message_channels = one.of_pair;
+    int all = 1, ranks = 1;
+    while (all < 4 * one.count) all *= 2;
+    while (ranks < one.gpus * one.nodes) ranks *= 2;
+    const int most = one.of_pair > 0 ? std::min(all, one.of_pair) : all,
+              share = std::min(most, std::max(1, all / ranks));
+    for (double size = 8; size < 8e9; size *= 2.3) {
+      INFO(one.count << " " << one.gpus << " " << one.nodes << " " << one.of_pair << " " << size);
+      const MessageChoice choice = graph::message_of(made, size, 0);
+      const bool small = size <= 16384.0 * (one.nodes > 1 ? share : most);
+      CHECK(choice.all_channels == all);
+      CHECK(choice.protocol == (small ? "LL" : "Simple"));
+      CHECK(choice.payload_share == (small ? 0.5 : 1));
+      // parts of at least 4 KiB in LL, 64 KiB in Simple
+      const int parts = static_cast<int>(std::ceil(size / (small ? 4096 : 65536)));
+      int channels = std::max(1, std::min(share, parts));
+      while (!small && size / channels > 16777216 && 2 * channels <= most) channels *= 2;
+      CHECK(choice.channels == channels);
+    }
+  }
   // log of 2.28.9 on H200, 24 channels: 32 for messages; 4 GPUs get 8 each, and double above 128 MiB
   CHECK(graph::message_of(rings(6, 30, 4), 134217728, 0).channels == 8);
   CHECK(graph::message_of(rings(6, 30, 4), 134217729, 0).channels == 16);

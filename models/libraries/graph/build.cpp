@@ -177,7 +177,10 @@ class Builder {
     add_rings();
     add_trees();
     add_nvls();
-    if (paths_.nics() > 0) add_exits();
+    if (paths_.nics() > 0)
+      add_exits();
+    else
+      add_message_channels();
     if (platform_.library_topology().overrides()) add_pairs();
     made_.why = why();
     return std::move(made_);
@@ -327,6 +330,20 @@ class Builder {
       made_.nvls_channel_bandwidth = {speed * kGiga};
       return;
     }
+  }
+
+  /// Twice the NVLinks of the narrowest pair, or 2. source: models/libraries/SOURCES.md, "Graph era: messages"
+  void add_message_channels() {
+    constexpr double kRounding = 1e-6;
+    int least = std::numeric_limits<int>::max();
+    for (int from = 0; from < model_.gpus(); ++from)
+      for (int to = 0; to < model_.gpus(); ++to) {
+        if (from == to) continue;
+        const Path& path = paths_.at(from, to);
+        const bool nvlink = path.peer && path.path_class == PathClass::kNvl;
+        least = std::min(least, nvlink ? 2 * static_cast<int>(path.width / model_.nvlink_bandwidth() + kRounding) : 2);
+      }
+    for (made_.message_channels = 1; made_.message_channels < least;) made_.message_channels *= 2;
   }
 
   void add_pairs() {

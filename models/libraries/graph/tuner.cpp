@@ -239,7 +239,7 @@ constexpr int kHalvedWhileMultipleOf = 128;
 constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllReduceTraffic = 2;
 
 // Messages. source: models/libraries/SOURCES.md, "Graph era: messages"
-constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
+constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384, kLeastPartLL_B = 4096;
 
 int blocks_of(const Communicator& communicator) {
   int blocks = 0;
@@ -301,15 +301,18 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
 
 MessageChoice message_of(const Communicator& communicator, double size_B, int forced) {
   const int channels = forced > 0 ? forced : blocks_of(communicator);
-  int all = 1, ranks = 1;
+  int all = 1;
   while (all < channels) all *= 2;
-  while (ranks < communicator.ranks()) ranks *= 2;
+  const int most = communicator.message_channels > 0 ? std::min(all, communicator.message_channels) : all;
+  int least = most;
+  while (least > 1 && least * communicator.ranks() > all) least /= 2;
+  const bool small = size_B <= kLLPart_B * (communicator.message_channels > 0 ? most : least);
+  const auto parts = [&](double part_B) {
+    return std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / part_B))));
+  };
   MessageChoice choice;
-  const int least = std::max(1, all / ranks);
-  choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLeastPart_B))));
-  while (size_B / choice.channels > kMostPart_B && choice.channels <= all / 2) choice.channels *= 2;
-  const bool small = size_B / least <= kLLPart_B;
-  if (small) choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLLPart_B))));
+  choice.channels = parts(small ? kLeastPartLL_B : kLeastPart_B);
+  while (size_B / choice.channels > kMostPart_B && choice.channels <= most / 2) choice.channels *= 2;
   choice.all_channels = all;
   const std::size_t protocol = small ? kLL : kSimple;
   choice.protocol = kProtocolNames[protocol];
