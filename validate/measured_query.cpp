@@ -103,7 +103,7 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
   if (!measurement.library.empty())
     query["library"] = measurement.library;
   else if (measurement.bench.starts_with("nccl_") && !measurement.library_version.empty())
-    query["library"] = registered_library("nccl-" + measurement.library_version);
+    query["library"] = registered_nccl(measurement.library_version);
   if (!c.algorithm.empty()) query["algorithm"] = c.algorithm;
   if (measurement.nvls && c.algorithm.empty()) query["nvls"] = *measurement.nvls;
   const bool messages = collectives().get(c.op.name()).shape() == Shape::kPairs;

@@ -1,4 +1,4 @@
-// What NCCL's kernels cost, which no copy can show: each operation by protocol, channels and size.
+// Costs of NCCL's kernels, which no copy can show: each operation by protocol, channels and size.
 // Measures: rings of five operations, LL, LL128 and Simple forced, with 1, 4, 16 and all channels; messages of four.
 // Few bytes show start-up and hops, many bytes on one channel the rates of a thread block by what it does with them
 // (sends, reduces, copies, receives), many on all channels what these leave of the links.
@@ -18,7 +18,8 @@ constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 const std::vector<std::string> kRings = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
 const std::vector<std::string> kMessages = {"sendrecv", "alltoall", "gather", "scatter"};
 
-/// What is forced, and the sizes at which that shows something: none that no version of the library would take it for.
+/// Settings that are forced, and the sizes at which that shows something: none that no version of the library would
+/// take it for.
 struct Setting {
   std::string protocol, algorithm;
   int channels;  ///< 0: as many as the library takes

@@ -49,7 +49,7 @@ fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
   --out "$out/hgx-h100.json"
-# Of these boxes no copies were published, only collectives: copies are those of the nearest machines.
+# Only collectives were published of these boxes, no copies: copies are those of the nearest machines.
 fit --unmeasured $data/dgx-a100/nccl-2.27.json \
   --topology dgx-a100 --library nccl-2.27 --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" \
   --out "$out/dgx-a100.json"

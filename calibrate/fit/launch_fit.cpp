@@ -194,7 +194,7 @@ class LaunchFit {
   }
 
  private:
-  /// Of small calls, alike but for who issues them: devices alone, queued and in a graph of several.
+  /// Small calls that are alike but for who issues them: devices alone, queued and in a graph of several.
   void fit_graphs() {
     constexpr double kSmall_B = 16384;  // source: ours, so that the bytes take a small part
     std::map<Call, double> queued_s, in_graph_s;

@@ -48,7 +48,7 @@ struct Lesson {
   std::vector<Taught> parameters;    ///< every one that a forecast of these data asks for
   std::vector<Point> points;         ///< with the learned parameters; fitted, not held out
   std::vector<std::string> refused;  ///< errors of points that have no forecast
-  /// Of a machine that inherits: what its data make no better, and stays at its prior.
+  /// Parts of a machine that inherits which its data make no better, and which stay at their priors.
   std::vector<LeftAtPrior> left_at_prior;
   double sigma = 0;  ///< of ln(modelled / measured)
 };

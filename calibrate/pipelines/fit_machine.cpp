@@ -242,11 +242,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The version of NCCL that stands for the one that ran; empty: none is named.
-std::string library_of(const Measurement& m) {
-  return m.library_version.empty() ? "" : registered_library("nccl-" + m.library_version);
-}
-
 /// That of forecasts that name none: what the data of costs ran, or owners of such machines do.
 std::string default_library(const std::string& named, const std::vector<Measurement>& measurements,
                             const Topology& topology) {
@@ -268,7 +263,7 @@ void read_record(const std::string& path, fit::FitRequest& request) {
                                                  "calibration/1", "residuals/1", "fit-report/1"});
   if (schema == "measurement/1") {
     Measurement m = parse_measurement(json, path);
-    if (m.of_base_costs() && m.library.empty()) m.library = library_of(m);
+    if (m.of_base_costs() && m.library.empty()) m.library = registered_nccl(m.library_version);
     return request.measurements.push_back(std::move(m));
   }
   if (schema == "launch/1") return request.launches.push_back(read_launch_record(path));

@@ -39,7 +39,7 @@ class OneShot final : public PeerMemory {
             collective::CollectivePlan& plan) const override {
     exchange_with_all(job, job.size_B, problem, plan);
   }
-  /// Of three buffers for the parts of all GPUs each call fills one, reads it and clears the one before.
+  /// Each call fills one of three buffers for the parts of all GPUs, reads it and clears the one before.
   [[nodiscard]] double spilled_s(const collective::CollectiveJob& job, const PeerKernel& kernel) const override {
     if (kernel.loads) return 0;
     const Device& gpu = job.node().topology().devices[at(job.node().gpu(job.communicator.gpus.front()))];

@@ -30,7 +30,7 @@ struct PeerRows {
                                  .unit = "1",
                                  .meaning = "engines: share of the links' rate that two GPUs attain",
                                  .prior = Prior{0.88, 0.1}})),  // source: as above
-        // What all-to-all traffic loses. source: assumed; alltoall of NCCL in a node of 8 is 0.15 slower
+        // Loss of all-to-all traffic. source: assumed; alltoall of NCCL in a node of 8 is 0.15 slower
         crowding(one(subject, {.what = "crowding",
                                .unit = "1",
                                .meaning = "engines: what each GPU beyond two slows all down by",
@@ -69,7 +69,7 @@ class PeerMemory : public Algorithm {
   /// Adds the flows of all GPUs.
   virtual void move(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
                     collective::CollectivePlan& plan) const = 0;
-  /// What the kernel takes longer since its buffers leave the GPU's cache, seconds.
+  /// Seconds that the kernel takes longer since its buffers leave the GPU's cache.
   [[nodiscard]] virtual double spilled_s(const collective::CollectiveJob& /*job*/, const PeerKernel& /*kernel*/) const {
     return 0;
   }

@@ -22,12 +22,15 @@ using collective::CollectivePlan;
 using collective::CostRequest;
 using collective::Figure;
 
-// What a block takes of each rank's part in one round. source: NCCL's buffers: 4 slots of 512 KiB a chunk, one of
+// A block takes so much of each rank's part in one round. source: NCCL's buffers: 4 slots of 512 KiB a chunk, one of
 // 32 KiB in LL, one of 576,000 B in LL128 (SOURCES.md)
 double round_B(std::string_view protocol) {
   constexpr double kSimple_B = 2097152, kLL_B = 32768, kLL128_B = 576000;
   return protocol == "LL" ? kLL_B : protocol == "LL128" ? kLL128_B : kSimple_B;
 }
+
+/// Times around a closed ring: sums on the way, and then the results.
+int passes_of(const CollectiveTraits& traits) { return (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0); }
 
 /// The part of ring number `ring` that a node runs.
 const Channel& part_of(const Communicator& communicator, int ring, int node) {
@@ -67,7 +70,7 @@ double one_round_s(const CollectiveJob& job, const activities::HopDelay& delay_s
 collective::Steps ring_steps(const CollectiveJob& job) {
   const bool closed = job.op.closed();
   const CollectiveTraits traits = job.op.traits();
-  const int passes = (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0);
+  const int passes = passes_of(traits);
   const double storing = traits.gathers                   ? 1.0 * job.op.steps(job.ranks()) / passes
                          : traits.root && !traits.reduces ? 1
                                                           : 0;
@@ -80,20 +83,19 @@ collective::Steps ring_steps(const CollectiveJob& job) {
   return {{steps - between, between}, one_round_s(job, activities::distance_in(job.machine)) * rounds_of(job)};
 }
 
-/// What one block does for each byte of a rank's part, in steps that take 1 / channel_Bps.
+/// Steps of one block for each byte of a rank's part, each of 1 / channel_Bps.
 /// @source  primitives of NCCL's ring kernels (models/libraries/SOURCES.md): an all_reduce is a send, receives that
 ///          reduce and send, one that also stores, receives that store and send, and one that only stores
 class BlockWork {
  public:
   BlockWork(const CollectiveJob& job, const CollectiveCost& cost)
       : copy_(cost.copy_steps), reduce_(cost.reduce_steps), traits_(job.op.traits()), closed_(job.op.closed()) {
-    const int passes = (traits_.reduces ? 1 : 0) + (traits_.gathers ? 1 : 0);
-    each_ = closed_ ? job.op.steps(job.ranks()) / passes : 1;
+    if (!closed_) return;
+    steps_ = job.op.steps(job.ranks());
+    each_ = steps_ / passes_of(traits_);
   }
-  /// Sends of a part in each pass around the ring.
-  [[nodiscard]] double steps() const {
-    return closed_ ? each_ * ((traits_.reduces ? 1 : 0) + (traits_.gathers ? 1 : 0)) : 1;
-  }
+  /// Sends of a part.
+  [[nodiscard]] double steps() const { return steps_; }
   /// Steps in which it sends and those in which it does not.
   [[nodiscard]] double all() const {
     return sending([](double step) { return step; }) + silent();
@@ -101,8 +103,8 @@ class BlockWork {
   /// The same where all blocks take each step together, and no sending step is shorter than its bytes take on the
   /// links. @param link  steps
   [[nodiscard]] double in_step(double link) const {
-    // Of blocks that store at the same time. source: all_gather, reduce_scatter and all_reduce of 4 to 128 MiB on two
-    // and four H200 (calibrate/data/hgx-h200): 1 is 7 % too fast, 2 no better
+    // Blocks that store at the same time take longer. source: all_gather, reduce_scatter and all_reduce of 4 to 128 MiB
+    // on two and four H200 (calibrate/data/hgx-h200): 1 is 7 % too fast, 2 no better
     constexpr double kStoreTogether = 1.6;
     return sending([link](double step) { return activities::of_two_limits_s(step, link); }) + kStoreTogether * silent();
   }
@@ -115,7 +117,7 @@ class BlockWork {
   template <class Time>
   [[nodiscard]] double sending(Time&& time) const {
     const double copies = plain() + copy_, reduces = plain() + reduce_;
-    // Of a chain the slowest rank sets the pace: the root of a reduce adds and stores, and sends nothing.
+    // The slowest rank sets the pace of a chain: the root of a reduce adds and stores, and sends nothing.
     if (!closed_) return traits_.reduces ? std::max(time(reduces), copy_ + reduce_) : time(copies);
     if (!traits_.reduces) return each_ * time(copies);
     if (!traits_.gathers) return time(plain()) + (each_ - 1) * time(reduces);
@@ -133,7 +135,8 @@ class BlockWork {
     return copy * (traits_.gathers ? each_ + 1 : 1) + reduce * (traits_.reduces ? each_ : 0);
   }
 
-  double copy_, reduce_, each_ = 0;
+  double copy_, reduce_;
+  double steps_ = 1, each_ = 1;  ///< sends of a part in all, and in each pass around the ring
   CollectiveTraits traits_;
   bool closed_;
 };
@@ -266,11 +269,11 @@ class Ring final : public TableAlgorithm {
   static bool shares_links(const CollectiveJob& job) {
     return job.one_node() && !job.rings().keeps_step() && !collective::through_host(job.communicator);
   }
-  /// Of the blocks alone, `slow` times as slow.
+  /// Time of the blocks alone, `slow` times as slow.
   static double blocks_s(const CollectiveJob& job, const CollectivePlan& plan, double slow) {
     return slow * job.op.bytes_per_hop({job.size_B}, job.ranks()).si / (plan.choice.blocks * plan.cost.channel_Bps);
   }
-  /// Of blocks on links that they share.
+  /// Time of blocks on links that they share.
   static double shared_s(const CollectiveJob& job, const CollectivePlan& plan, double slow) {
     const BlockWork work(job, plan.cost);
     const double blocks = blocks_s(job, plan, slow), apart = activities::of_two_limits_s(blocks, plan.links_s);

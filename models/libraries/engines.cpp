@@ -17,8 +17,8 @@
 namespace linkcast {
 namespace {
 
-// What these releases are built with; a machine's own version matters to NCCL's sizes alone. source: requirements of
-// vLLM 0.24 and SGLang 0.5.14 (PyTorch's NCCL, 2.27 and 2.28)
+// NCCL that these releases are built with; a machine's own version matters to NCCL's sizes alone. source: requirements
+// of vLLM 0.24 and SGLang 0.5.14 (PyTorch's NCCL, 2.27 and 2.28)
 constexpr const char* kBelow = "nccl-2.27";
 
 constexpr double kKi = 1024, kMi = 1048576;
@@ -47,7 +47,7 @@ int grid(double items, double of_each, int most) {
 /// Figures by number of GPUs.
 using ByRanks = std::map<int, double>;
 
-/// What an engine's releases of one rule do.
+/// Releases of an engine that follow one rule.
 class Engine {
  public:
   Engine(std::string name, std::string summary, std::string source, std::set<int> counts, bool over_pcie)
@@ -63,7 +63,7 @@ class Engine {
   [[nodiscard]] virtual std::string_view takes(const Call& call) const = 0;
   /// @returns nothing where it has no such algorithm for this call
   [[nodiscard]] virtual std::optional<Kernel> kernel(std::string_view algorithm, const Call& call) const = 0;
-  /// What its choice rests on that a query does not say.
+  /// Grounds of its choice that a query does not name.
   [[nodiscard]] virtual std::string assumes(const Call& /*call*/) const { return ""; }
 
   const std::string name, summary, source;
@@ -342,7 +342,7 @@ bool register_engine() {
 
 const bool vllm_registered = register_engine<Vllm>(), sglang_registered = register_engine<Sglang>(),
            trtllm_registered = register_engine<TrtLlm>();
-// What their kernels cost is one family, each engine's apart: "custom.one_shot.pull@vllm.base_s".
+// Costs of their kernels are one family, each engine's apart: "custom.one_shot.pull@vllm.base_s".
 const bool custom_registered = join_parameters("custom", {});
 
 }  // namespace

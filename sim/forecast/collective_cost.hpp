@@ -86,7 +86,7 @@ inline constexpr double kTableSpread = 0.7;
 
 /// Base and hops of a ring inside a node: parameters `nccl.ring.<protocol>.*` of the machine, else the library's table.
 void set_latency(const CostRequest& request, CollectiveCost& cost);
-/// What storing and adding take of a ring's steps and hops.
+/// Sets how much of a ring's steps and hops storing and adding take.
 void set_step_costs(const CostRequest& request, CollectiveCost& cost);
 /// Rate of a thread block as a ring's, and its wait at host memory.
 void set_block_rate(const CostRequest& request, CollectiveCost& cost);

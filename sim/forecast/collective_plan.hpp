@@ -29,12 +29,12 @@ struct CollectivePlan {
   double latency_s = 0;                            ///< before the bytes: base and hops of the first byte
   std::vector<uncertainty::Term> latency_terms{};  ///< parts of it, with standard errors in seconds
   double tail_s = 0;                               ///< of a step in which blocks are busy and links idle
-  double links_s = 0;                              ///< least time of the bytes on the links, blocks without limits
-  double between_s = 0;                            ///< hops between nodes
-  double hidden_s = 0;                             ///< part of them that passes while bytes flow, not in latency_s
-  int steps = 1;                                   ///< hops one after the other
-  double busiest_B = 0;                            ///< payload on each hop of the ring or tree that carries most
-  std::vector<std::vector<Hop>> hops{};            ///< inside one node, of each activity
+  double links_s = 0;                    ///< one node: least time of the bytes on the links, blocks without limits
+  double between_s = 0;                  ///< hops between nodes
+  double hidden_s = 0;                   ///< part of them that passes while bytes flow, not in latency_s
+  int steps = 1;                         ///< hops one after the other
+  double busiest_B = 0;                  ///< payload on each hop of the ring or tree that carries most
+  std::vector<std::vector<Hop>> hops{};  ///< inside one node, of each activity
 };
 
 /// Adds the collective's activities to the problem. Their bytes flow from the problem's beginning on: what comes before

@@ -88,7 +88,7 @@ void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem
                    CollectiveRun& run) {
   run.flow_s = solution.makespan_s;
   run.wire_s = problem.wire_bound_s();
-  run.plan.links_s = problem.links_bound_s();
+  if (job.one_node()) run.plan.links_s = problem.links_bound_s();
   const Algorithm& algorithm = run.plan.choice.runs();
   run.stretch = algorithm.stretch(job, run.plan, run.flow_s);
   run.flow_s *= run.stretch;

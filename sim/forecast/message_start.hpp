@@ -11,7 +11,7 @@ struct MessageStart {
   std::vector<uncertainty::Term> latency_terms{};
 };
 
-/// What blocks that send and receive also copy of what a rank keeps, as a share of a message's work: half, all where
+/// Copies of what a rank keeps, by blocks that also send and receive, as a share of a message's work: half, all where
 /// its parts do not begin at 16 bytes, none for roots, which do so while they wait for their peers.
 double own_messages(const CollectiveJob& job);
 

@@ -50,6 +50,10 @@ std::string registered_library(const std::string& name) {
   return meant.empty() ? name : meant;
 }
 
+std::string registered_nccl(const std::string& version) {
+  return version.empty() ? "" : registered_library("nccl-" + version);
+}
+
 std::string library_meant_text(const std::string& key, std::string_view name, const std::string& meant) {
   const bool number = name.find_first_of("0123456789") != std::string_view::npos;
   return fmt::format("{}: {} is forecast as {}, the {} version that is modelled", key, name, meant,

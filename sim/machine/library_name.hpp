@@ -13,6 +13,9 @@ std::string library_meant(std::string_view name);
 /// The name itself where it is registered, else what it stands for. @returns  the name where it stands for none
 std::string registered_library(const std::string& name);
 
+/// Registered library of the version that NCCL prints, "2.28.9". @returns  empty where it prints none
+std::string registered_nccl(const std::string& version);
+
 /// "library: nccl-2.28.9 is forecast as nccl-2.27, ..."
 std::string library_meant_text(const std::string& key, std::string_view name, const std::string& meant);
 

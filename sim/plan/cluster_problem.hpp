@@ -82,7 +82,7 @@ class ClusterProblem {
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
  private:
-  /// Of all activities on each constraint.
+  /// Bytes of all activities on each constraint.
   [[nodiscard]] std::vector<double> loads_B();
   struct Crossing {  ///< of the fabric
     int activity = 0, from = 0, to = 0;

@@ -24,7 +24,7 @@ class MessageRates {
   /// Of a group in which each rank sends such a message to each other.
   MessageRates(const Sent& each, int ranks, double own);
 
-  /// Of a message, as if no block had several parts: those of a block share its rate.
+  /// Blocks of a message, as if none had several parts: those of a block share its rate.
   [[nodiscard]] double channels(const MessageChoice& choice) const;
   /// Most payload that a message between nodes gets, which queues for no link here: of one block at least, since
   /// proxies take messages to many nodes one after the other.

@@ -7,9 +7,8 @@ namespace linkcast::activities {
 
 /// Seconds where one limit alone would take a_s, the other b_s: near each other they hold back more than the larger
 /// one, (a^p + b^p)^(1/p).
-/// @source  ours, by measurement: broadcast, reduce and gather of 64 MiB to 4 GiB on two H200, p = 4 is 4 % too slow, 8
-/// too
-///          fast (docs/collectives.md)
+/// @source  ours, by measurement: broadcast, reduce and gather of 64 MiB to 4 GiB on two H200,
+///          p = 4 is 4 % too slow, 8 too fast (docs/collectives.md)
 inline double of_two_limits_s(double a_s, double b_s) {
   constexpr double kSharpness = 6;  // source: as above
   const double most = std::max(a_s, b_s), least = std::min(a_s, b_s);

@@ -1,7 +1,9 @@
 #include "models/libraries/graph/build.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -343,7 +345,7 @@ class Builder {
         const bool nvlink = path.peer && path.path_class == PathClass::kNvl;
         least = std::min(least, nvlink ? 2 * static_cast<int>(path.width / model_.nvlink_bandwidth() + kRounding) : 2);
       }
-    for (made_.message_channels = 1; made_.message_channels < least;) made_.message_channels *= 2;
+    made_.message_channels = static_cast<int>(std::bit_ceil(static_cast<unsigned>(least)));
   }
 
   void add_pairs() {

@@ -2,6 +2,7 @@
 #include "models/libraries/graph/tuner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -301,8 +302,7 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
 
 MessageChoice message_of(const Communicator& communicator, double size_B, int forced) {
   const int channels = forced > 0 ? forced : blocks_of(communicator);
-  int all = 1;
-  while (all < channels) all *= 2;
+  const int all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(channels)));
   const int most = communicator.message_channels > 0 ? std::min(all, communicator.message_channels) : all;
   int least = most;
   while (least > 1 && least * communicator.ranks() > all) least /= 2;

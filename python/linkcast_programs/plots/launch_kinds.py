@@ -7,15 +7,14 @@ As a program it prints a table for every record:
 import statistics
 from pathlib import Path
 
-from ..measure.held_back import is_plain, kind_of
+from ..measure.held_back import ALONE, GRAPH, MEDIAN, is_plain, kind_of
 from . import common
 from .common import BLUE, GREEN, GREY, MIB, ORANGE, PURPLE
 
 FOLDER = common.ROOT / "calibrate/data/hgx-h200"
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv")
 QUANTITIES = {"short": 20, "rest": 1}  # calls, one behind the other
-IN_GRAPHS = {"steady": 200}            # so many that what a graph's launch and the wait for its end take, 14 us, is no part of a call
-MEDIAN = 2                             # of the quantiles of a record
+IN_GRAPHS = {ALONE: 200}               # so many that what a graph's launch and the wait for its end take, 14 us, is no part of a call
 COLOURS = {"graph": BLUE, "process, threads": GREEN, "process, processes": GREY, "single_process": ORANGE, "pytorch": PURPLE}
 # NCCL 2.28.9 by the table of 2.27, the newest that is modelled
 QUERY = {"kind": "collective", "platform": "hgx-h200", "nvls": False}  # as measured: NCCL_NVLS_ENABLE=0
@@ -29,7 +28,7 @@ def compared(program: str, name: str) -> list[dict]:
     for point in record["points"]:
         if point["op"] not in OPERATIONS or not is_plain(point):
             continue
-        for quantity, calls in (IN_GRAPHS if point["launch"] == "graph" else QUANTITIES).items():
+        for quantity, calls in (IN_GRAPHS if point["launch"] == GRAPH else QUANTITIES).items():
             if quantity not in point["times_s"]:
                 continue
             queries.append({**QUERY, "id": len(queries), "op": point["op"], "gpus": point["gpus"], "size_B": point["size_B"], "calls": calls,
