@@ -55,7 +55,9 @@ MessageStart message_start(const CollectiveJob& job, double bytes) {
   // source: pairs of H100 and H200 and four H200, 8 B to 2 KiB: gather 5.9 to 6.1 us, sendrecv 6.6 to 6.8
   constexpr double kUnidirectional = 0.9;
   if (job.op.traits().root) start.cost.base_s *= kUnidirectional;
-  narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, job.op.own_part() ? bytes : 0, start.cost);
+  const double distance_B = job.op.own_part() ? bytes : 0;
+  narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, distance_B, start.cost);
+  if (choice->protocol == "Simple" && access_width_B(distance_B) < kAligned_B) start.cost.channel_Bps *= kWarps;
   const double between = job.one_node() ? 0 : 1;
   start.cost.channel_Bps = std::min(start.cost.channel_Bps, start.cost.network_Bps);
   start.latency_s = start.cost.latency_s({1, between});
