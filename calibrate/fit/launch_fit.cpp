@@ -160,6 +160,27 @@ std::optional<std::vector<double>> of_op(const LaunchPoint& p, const std::string
   return std::vector<double>{1};
 }
 
+/// No cost is below 0: where the data would have one there it is 0, as uncertain as they leave it, and the others
+/// follow.
+LinearFit fit_costs(const std::vector<Observation>& rows, const std::vector<std::string>& names) {
+  LinearFit all = robust_fit(rows, names);
+  const auto least = std::min_element(all.value.begin(), all.value.end());
+  if (*least >= 0 || names.size() == 1) return all;
+  const auto k = least - all.value.begin();
+  std::vector<std::string> others = names;
+  others.erase(others.begin() + k);
+  std::vector<Observation> of_others;
+  for (Observation one : rows) {
+    one.row.erase(one.row.begin() + k);
+    if (std::any_of(one.row.begin(), one.row.end(), [](double factor) { return factor != 0; }))
+      of_others.push_back(std::move(one));
+  }
+  LinearFit rest = fit_costs(of_others, others);
+  rest.value.insert(rest.value.begin() + k, 0);
+  rest.stderr_.insert(rest.stderr_.begin() + k, all.stderr_[static_cast<std::size_t>(k)]);
+  return rest;
+}
+
 class LaunchFit {
  public:
   LaunchFit(FitContext& context, const std::vector<LaunchRecord>& launches) : context_(context) {
@@ -232,7 +253,7 @@ class LaunchFit {
     }
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
-    const LinearFit found = robust_fit(rows, names);
+    const LinearFit found = fit_costs(rows, names);
     std::vector<double> distances;
     for (const Observation& o : rows) {
       double modelled_s = 0;

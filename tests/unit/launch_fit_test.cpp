@@ -64,6 +64,21 @@ TEST_CASE("a host without noise is found to the last digit", "[unit][fit]") {
   CHECK(context.undetermined.empty());
 }
 
+TEST_CASE("no cost of a host is below 0: the others follow", "[unit][fit]") {
+  LaunchRecord record;
+  for (const int communicators : {1, 2, 4})
+    record.points.push_back(
+        point("single_process", "all_reduce", 2, 1, communicators, 2 * communicators * kGpu - 1.5e-6));
+  for (const int sends : {1, 8})
+    record.points.push_back(point("single_process", "sendrecv", 2, sends, 1, 2 * (kGpu + (sends - 1) * kSend)));
+  fit::FitContext context;
+  fit::fit_launches(context, {record});
+  CHECK(context.found.at("launch.single_process.call_s").value == 0);
+  CHECK(context.found.at("launch.single_process.call_s").stderr_ > 0);
+  CHECK_THAT(context.found.at("launch.single_process.gpu_s").value, WithinRel(kGpu, 0.2));
+  CHECK_THAT(context.found.at("launch.single_process.send_s").value, WithinRel(kSend, 0.2));
+}
+
 TEST_CASE("calls in a graph of several start sooner than queued ones, by the middle of all", "[unit][fit]") {
   LaunchRecord record = host();
   constexpr double kSooner_s[] = {0.3e-6, 0.4e-6, 0.6e-6};
