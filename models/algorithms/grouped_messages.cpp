@@ -6,6 +6,7 @@
 
 #include "models/algorithms/channel_fill.hpp"
 #include "sim/base/index.hpp"
+#include "sim/forecast/alignment.hpp"
 #include "sim/forecast/host_path.hpp"
 #include "sim/forecast/message_start.hpp"
 #include "sim/plan/channel_flows.hpp"
@@ -170,7 +171,7 @@ void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterPro
     const double queue = queues.of(one);
     const bool mixed = queues.shorter_of(one) > rates.channels(one.choice);
     const double link_Bps = activities::kernel_Bps(job.node(), hop) * payload_share * (mixed ? kMixed : 1);
-    const double distance_B = job.op.own_part() ? one.message.size.si : 0;
+    const double distance_B = job.op.own_part() ? collective::part_distance_B(job, one.message.size.si) : 0;
     const double buffers_B =
         collective::message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
     const activities::ChannelLoad load{

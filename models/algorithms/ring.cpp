@@ -215,13 +215,13 @@ class Ring final : public TableAlgorithm {
     const std::string& protocol = plan.choice.protocol;
     const bool closed = job.op.closed();
     collective::add_latency(job, ring_steps(job), plan);
-    const double distance_B = job.op.block_distance({job.size_B}, job.ranks()).si;
+    const double distance_B = collective::part_distance_B(job, job.op.block_distance({job.size_B}, job.ranks()).si);
     const activities::HostHops host = collective::host_hops(
         job.node(), communicator, collective::through_host(communicator), closed ? job.op.steps(job.ranks()) : 0,
         collective::element_B(job.op, protocol, distance_B), collective::ring_buffers_B(job, plan.choice.blocks));
     collective::narrow_blocks(job.node(), job.rings(), communicator, protocol, distance_B, plan.cost);
-    // source: three H100 and H200, parts off 16 bytes: all_gather, whose every step stores, takes a tenth more than
-    // reduce_scatter's share of the rate gives
+    // source: three H100, parts off 16 bytes, 8 MiB to 4 GiB: all_gather, whose every step stores, 11 to 16 % longer
+    // than with 1, reduce_scatter 4 % shorter (calibrate/data/hgx-h100/20261126i-nccl_base.json)
     constexpr double kNarrowStores = 1.5;
     if (protocol == "Simple" && collective::access_width_B(distance_B) < collective::access_width_B(0))
       plan.cost.copy_steps *= kNarrowStores;

@@ -22,8 +22,8 @@ inline constexpr Prior kFirstBlock_Bps{16e9, 0.4};
 // and 2.3 GB/s a block of a P100, where 16 bytes reach 8.7 and more)
 inline constexpr Prior kPascalNarrow8{0.66, 0.3}, kPascalNarrow4{0.23, 0.3};
 // Later GPUs ran later versions, which move single elements at either width. source: 18 MB/s a thread on P100 (2.3 GB/s
-// of 128), 26 on H200 (0.48 x 28 GB/s of 512, RingLibrary::kNarrowShare): their geometric mean over kEarlyThread_Bps,
-// with half of the distance between the two and what one block of another GPU differs by
+// of 128), 26 on H200 (three, all_gather and reduce_scatter: 0.48 x 28 GB/s of 512): their geometric mean over
+// kEarlyThread_Bps, with half of the distance between the two and what one block of another GPU differs by
 inline constexpr Prior kOtherNarrow{0.27, 0.35};
 
 /// RingLibrary::narrow_share() of these versions. @param sm  compute capability x 10

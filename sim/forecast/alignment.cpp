@@ -22,6 +22,11 @@ int access_width_B(double distance_B) {
   return width_B;
 }
 
+double part_distance_B(const CollectiveJob& job, double exact_B) {
+  if (job.rings().keeps_step() || exact_B == std::floor(exact_B)) return exact_B;
+  return kWidestAccess_B * std::floor(exact_B / kWidestAccess_B);
+}
+
 int part_width_B(int part, double distance_B) {
   return access_width_B(part * kElement_B * std::floor(distance_B / kElement_B));
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/forecast/collective_cost.hpp"
+#include "sim/forecast/collective_job.hpp"
 
 namespace linkcast::collective {
 
@@ -11,7 +12,13 @@ namespace linkcast::collective {
 /// is rounded down to them, as nccl-tests does.
 int access_width_B(double distance_B);
 
-/// The same of part number `part` alone.
+/// Distance of the parts that a job's buffer is split into, `exact_B` as its size says. A size that is no whole number
+/// of bytes a part is rounded by whoever calls: to 16 bytes a part by benchmarks of today, and frameworks pad; to
+/// elements where libraries kept step.
+/// @source  NVIDIA/nccl-tests, src/all_gather.cu, AllGatherGetCollByteCount: December 2024 and before
+double part_distance_B(const CollectiveJob& job, double exact_B);
+
+/// access_width_B() of part number `part` alone.
 int part_width_B(int part, double distance_B);
 
 /// Share of a block's rate that is left where threads move `width_B` bytes at once, fewer than 16.

@@ -12,7 +12,8 @@ constexpr int kAligned_B = 16;
 
 /// Whether each part of a rank's buffers begins at 16 bytes.
 bool aligned(const CollectiveJob& job) {
-  if (job.op.traits().parts != PartSizes::kOfPairs) return access_width_B(job.size_B / job.ranks()) >= kAligned_B;
+  if (job.op.traits().parts != PartSizes::kOfPairs)
+    return access_width_B(part_distance_B(job, job.size_B / job.ranks())) >= kAligned_B;
   const std::vector<PairMessage> messages = job.op.messages({job.size_B}, job.ranks());
   return std::all_of(messages.begin(), messages.end(),
                      [](const PairMessage& one) { return access_width_B(one.size.si) >= kAligned_B; });
@@ -55,8 +56,11 @@ MessageStart message_start(const CollectiveJob& job, double bytes) {
   // source: pairs of H100 and H200 and four H200, 8 B to 2 KiB: gather 5.9 to 6.1 us, sendrecv 6.6 to 6.8
   constexpr double kUnidirectional = 0.9;
   if (job.op.traits().root) start.cost.base_s *= kUnidirectional;
-  const double distance_B = job.op.own_part() ? bytes : 0;
+  const double distance_B = job.op.own_part() ? part_distance_B(job, bytes) : 0;
   narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, distance_B, start.cost);
+  // Where threads move single elements they are the limit too.
+  // source: three H100, parts off 16 bytes, one and four channels: alltoall at 8 bytes 10.3 GB/s a block, at 4 bytes
+  // 6.2 (calibrate/data/hgx-h100/20261126i-nccl_base.json)
   if (choice->protocol == "Simple" && access_width_B(distance_B) < kAligned_B) start.cost.channel_Bps *= kWarps;
   const double between = job.one_node() ? 0 : 1;
   start.cost.channel_Bps = std::min(start.cost.channel_Bps, start.cost.network_Bps);

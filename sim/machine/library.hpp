@@ -95,9 +95,10 @@ class RingLibrary {
   [[nodiscard]] virtual bool groups_calls() const { return true; }
 
  protected:
-  // Threads move single elements, of 8 bytes or of 4. source: all_gather and reduce_scatter on 3 H200, occasions
-  // 20261121a and b: 0.44 and 0.54 of the rate, the same for blocks at 8 and at 4 bytes (20261121e)
-  static constexpr Prior kNarrowShare{0.5, 0.2};
+  // Threads move single elements, of 8 bytes or of 4. source: three H100,
+  // calibrate/data/hgx-h100/20261126i-nccl_base.json: 0.71 and 0.62, with what storing takes besides
+  // (models/algorithms/ring.cpp)
+  static constexpr Prior kNarrowShare{0.65, 0.2};
 };
 
 struct ScheduleRequest {

@@ -30,6 +30,14 @@ MessageRates::MessageRates(const std::vector<Sent>& messages, int ranks, double 
   const int most =
       std::max(*std::max_element(sent.begin(), sent.end()), *std::max_element(received.begin(), received.end()));
   share_blocks(most, widest, own, messages.front().choice.all_channels);
+  bool unidirectional = true;
+  for (std::size_t rank = 0; rank < at(ranks); ++rank)
+    unidirectional = unidirectional && (sent[rank] == 0 || received[rank] == 0);
+  // A block with one message to send and none to receive leaves warps idle that further ones use.
+  // source: four H100, gather and scatter on one channel, 32 MiB: three messages in a block 36 and 32 GB/s, one 23 and
+  // 21 (calibrate/data/hgx-h100/20261126i-nccl_base.json)
+  constexpr double kFurther = 0.5;
+  if (unidirectional) on_one_block_ = 1 + (on_one_block_ - 1) * kFurther;
 }
 
 MessageRates::MessageRates(const Sent& each, int ranks, double own) {

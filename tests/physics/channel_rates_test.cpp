@@ -69,23 +69,27 @@ TEST_CASE("blocks of a group are shared out by the busiest rank, what it keeps i
   const auto sent = [](int from, int to, int channels) {
     return MessageRates::Sent{{from, to, {1e6}}, {"Simple", channels, 16, 1}, 2e9};
   };
-  // rank 0 sends 3 x 8 parts to 16 blocks: some block gets two
+  // rank 0 sends 3 x 8 parts to 16 blocks: some block gets two, and the second takes half, since nothing comes back
   std::vector<MessageRates::Sent> scatter;
   for (const int to : {1, 2, 3}) scatter.push_back(sent(0, to, 8));
-  CHECK(MessageRates(scatter, 4, 0).channels(scatter[0].choice) == 4);
+  CHECK_THAT(MessageRates(scatter, 4, 0).channels(scatter[0].choice), WithinRel(8 / 1.5, kExact));
   // a gather: rank 0 receives as many
   std::vector<MessageRates::Sent> gather;
   for (const int from : {1, 2, 3}) gather.push_back(sent(from, 0, 8));
-  CHECK(MessageRates(gather, 4, 0).channels(gather[0].choice) == 4);
+  CHECK_THAT(MessageRates(gather, 4, 0).channels(gather[0].choice), WithinRel(8 / 1.5, kExact));
+  // where a rank also sends, each part takes its own time
+  std::vector<MessageRates::Sent> both = scatter;
+  both.push_back(sent(3, 0, 1));
+  CHECK(MessageRates(both, 4, 0).channels(both[0].choice) == 4);
   // with what it keeps 32 of 16: two to a block, one of which may be a copy, half the work; 33 parts would be three
-  CHECK(MessageRates(scatter, 4, 1).channels(scatter[0].choice) == 4);
-  CHECK(MessageRates(scatter, 4, 0.5).channels(scatter[0].choice) == 4);
-  scatter.push_back(sent(0, 1, 1));
-  CHECK(MessageRates(scatter, 4, 0).channels(scatter[0].choice) == 4);
-  CHECK_THAT(MessageRates(scatter, 4, 1).channels(scatter[0].choice), WithinRel(8 / 3.0, kExact));
-  CHECK_THAT(MessageRates(scatter, 4, 0.5).channels(scatter[0].choice), WithinRel(8 / 2.5, kExact));
+  CHECK(MessageRates(both, 4, 1).channels(both[0].choice) == 4);
+  CHECK(MessageRates(both, 4, 0.5).channels(both[0].choice) == 4);
+  both.push_back(sent(0, 1, 1));
+  CHECK(MessageRates(both, 4, 0).channels(both[0].choice) == 4);
+  CHECK_THAT(MessageRates(both, 4, 1).channels(both[0].choice), WithinRel(8 / 3.0, kExact));
+  CHECK_THAT(MessageRates(both, 4, 0.5).channels(both[0].choice), WithinRel(8 / 2.5, kExact));
   // two of eight are all 16: one each; with what is kept two, or one and a half
-  const std::vector<MessageRates::Sent> pair = {sent(0, 1, 8), sent(0, 2, 8)};
+  const std::vector<MessageRates::Sent> pair = {sent(0, 1, 8), sent(0, 2, 8), sent(1, 0, 1)};
   CHECK(MessageRates(pair, 3, 0).channels(pair[0].choice) == 8);
   CHECK(MessageRates(pair, 3, 1).channels(pair[0].choice) == 4);
   CHECK_THAT(MessageRates(pair, 3, 0.5).channels(pair[0].choice), WithinRel(8 / 1.5, kExact));

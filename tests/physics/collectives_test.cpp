@@ -79,11 +79,12 @@ TEST_CASE("a gather is limited by the root's link and blocks, a ring of messages
   const double size = 1 << 30, link = 18 * parameter("cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
   const Json other{{"platform", synthetic()}};
   const double channel = kMade.at("sendrecv.channel_Bps"), unidirectional = kMade.at("sendrecv.unidirectional");
-  // 16 each, two to a block of the root; its blocks only receive or only send, the others' too
+  // 16 each, two to a block of the root, of which the second takes half; its blocks only receive or only send, the
+  // others' too
   for (const char* op : {"gather", "scatter"}) {
     const Json root = collective(op, 4, size, other);
     CHECK_THAT(root["time_s"].get<double>() - root["latency_s"].get<double>(),
-               WithinRel(shared_s(0.75 * size, 3 * 8, unidirectional * channel, link) +
+               WithinRel(shared_s(0.75 * size, 32, unidirectional * channel, link) +
                              kLast_B / (2 * unidirectional * channel) / 20,  // once in a row of 20 calls
                          1e-9));
   }
@@ -138,6 +139,38 @@ TEST_CASE("blocks of ranks off multiples of 16 bytes slow all_gather, not all_re
   CHECK(ratio("all_gather") > 1.1);
   CHECK(ratio("reduce_scatter") > 1.1);
   CHECK_THAT(ratio("all_reduce"), WithinRel(1.0, 1e-4));
+}
+
+TEST_CASE("a size that ranks share in no whole bytes is split at 16 bytes, by libraries that keep step at 4",
+          "[physics]") {
+  const double even = 3 * 16777216.0;
+  const auto ratio = [&](const std::string& library) {
+    const auto time_s = [&](double size) {
+      return ask({{"platform", "v100-dgx1"},
+                  {"kind", "collective"},
+                  {"launch", "graph"},
+                  {"op", "all_gather"},
+                  {"size_B", size},
+                  {"gpus", {0, 1, 2}},
+                  {"library", library}})["time_s"]
+          .get<double>();
+    };
+    return time_s(even + 13) / time_s(even);
+  };
+  CHECK_THAT(ratio("nccl-2.18"), WithinRel(1.0, 1e-5));
+  CHECK(ratio("nccl-2.3") > 1.1);
+  // By nodes the rate falls with their number alone.
+  double before = 0;
+  for (const int nodes : {2, 3, 4, 5, 6, 7, 8}) {
+    const double busbw = ask({{"platform", "hgx-h100"},
+                              {"kind", "collective"},
+                              {"op", "all_gather"},
+                              {"size_B", 1 << 30},
+                              {"nodes", nodes}})["busbw_Bps"]
+                             .get<double>();
+    if (before > 0) CHECK_THAT(busbw, WithinRel(before, 0.02));
+    before = busbw;
+  }
 }
 
 TEST_CASE("one block on a ring takes the time of what it does in each step", "[physics]") {
