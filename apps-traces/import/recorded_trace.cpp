@@ -14,6 +14,7 @@
 
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
+#include "apps-traces/import/kineto_steps.hpp"
 #include "sim/base/parse.hpp"
 
 namespace linkcast::kineto {
@@ -413,7 +414,8 @@ void name_library(const std::vector<RankRecording>& ranks, TraceHeader& header) 
 }
 
 TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording>& ranks,
-                      const Repetitions& repetitions, const RecordingCost& cost, const TraceOptions& options) {
+                      const Repetitions& repetitions, const RecordingCost& cost, const TraceOptions& options,
+                      const std::string& steps_note) {
   TraceHeader header;
   header.name = options.text("name", tool.name);
   header.ranks = static_cast<int>(ranks.size());
@@ -452,10 +454,7 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
         "by what is not known here; step-time, or a recording without it, helps");
   if (header.device.empty())
     header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
-  if (!ranks.front().steps_marked)
-    header.notes.push_back(
-        "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
-        "records, nor an optimizer's");
+  if (!steps_note.empty()) header.notes.push_back(steps_note);
   if (ranks.size() > 1 && header.groups.empty())
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
   if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
@@ -484,6 +483,7 @@ std::vector<TraceOption> recording_options(const std::string& name) {
           {"device", "GPU that was recorded, where the files do not name it"},
           {"note", "kept in the trace's header"},
           {"skip", "steps at the beginning that are left out, 0 unless said"},
+          {"steps", "how many there are, where nothing marks them: found by repetition unless said; 1: all is one"},
           {"sync",
            "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
            "recorded: where it waited, which holds unless said"},
@@ -516,11 +516,12 @@ void take_alone(RankRecording& recording) {
 
 void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& options,
                       TraceSink& sink) {
+  const std::string steps_note = number_repeated_steps(ranks, options.has("steps") ? options.whole("steps", 1) : 0);
   const int skip = steps_to_skip(options, ranks);
   const std::vector<std::string> notes = find_peers(ranks);
   const RecordingCost cost = cost_of(options);
   const Repetitions repetitions(ranks, cost);
-  TraceHeader header = header_of(tool, ranks, repetitions, cost, options);
+  TraceHeader header = header_of(tool, ranks, repetitions, cost, options, steps_note);
   header.notes.insert(header.notes.end(), notes.begin(), notes.end());
   header.notes.insert(header.notes.end(), tool.notes.begin(), tool.notes.end());
   sink.header(header);

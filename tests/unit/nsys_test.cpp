@@ -93,7 +93,9 @@ TEST_CASE("nsys: what an export does not say is said", "[trace][import]") {
   CHECK(of_kind(bare->events, TraceKind::kCollective).empty());
   CHECK(bare->notes("kept as compute, waiting for other ranks included: 8 kernels of NCCL whose operation and size"));
   CHECK(bare->notes("left out: 1 launches of CUDA graphs recorded as a whole"));
-  CHECK(bare->notes("assumed: the recording is one step"));
+  CHECK(bare->notes("assumed: 2 steps found by repetition of"));
+  CHECK(imported_sql(sample() + "DROP TABLE NVTX_EVENTS;", {{"steps", "1"}})
+            ->notes("the recording is one step, as option steps says"));
 }
 
 TEST_CASE("nsys: one GPU alone, communicators that ranges name", "[trace][import]") {
