@@ -152,7 +152,8 @@ class Kineto final : public TraceImporter {
     std::vector<TraceOption> all = recording_options("kineto");
     all.insert(
         all.end(),
-        {{"machine", "platform that was recorded; what recording costs is inherited from it; hgx-h200 unless said"},
+        {{"machine",
+          "platform that was recorded, for step-time and what recording costs; unless said, the one with its GPUs"},
          {"edits", "of the machine for step-time, with ; between: 'disable p2p'"},
          {"launch-cost", "what recording adds to a call that puts work on the GPU", key::recording_launch().name},
          {"call-cost", "the same of other calls of CUDA", key::recording_call().name},

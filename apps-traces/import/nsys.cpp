@@ -167,7 +167,7 @@ class Nsys final : public TraceImporter {
                  "ranges of NVTX that begin with this are steps, e.g. iteration; else "
                  "ProfilerStep# and Optimizer.step are looked for"},
                 {"ranks", "how many take part, where one GPU is given and ncclCommInitRank was not recorded"},
-                {"machine", "platform that was recorded, for step-time"},
+                {"machine", "platform that was recorded, for step-time; unless said, the one with its GPUs"},
                 {"edits", "of the machine for step-time, with ; between: 'disable p2p'"}});
     return all;
   }

@@ -377,13 +377,13 @@ std::string recording_note(const std::vector<RankRecording>& ranks, const Repeti
       recording_s += repetitions.pure(rank, i).recording_s;
     }
   const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
-  const std::string lender = options.text("lender", "");
+  const std::string machine = options.text("costs-machine", "");
   return fmt::format(
       "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU ({} a launch, "
       "{} another call of CUDA, {} an operator, {} a collective{}); recording_s is what was recorded beyond it, {} % "
       "of all",
       text(cost.launch_s), text(cost.call_s), text(cost.operator_s), text(cost.collective_s),
-      lender.empty() ? "" : "; fitted for " + lender, std::lround(kPercent * recording_s / (host_s + recording_s)));
+      machine.empty() ? "" : "; fitted for " + machine, std::lround(kPercent * recording_s / (host_s + recording_s)));
 }
 
 /// Whether NVSwitches multicast: as said, or as the kernels show.
@@ -454,6 +454,7 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
         "by what is not known here; step-time, or a recording without it, helps");
   if (header.device.empty())
     header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
+  if (options.has("costs-note")) header.notes.push_back(options.text("costs-note", ""));
   if (!steps_note.empty()) header.notes.push_back(steps_note);
   if (ranks.size() > 1 && header.groups.empty())
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
@@ -514,8 +515,9 @@ void take_alone(RankRecording& recording) {
   recording.ranks = 1;
 }
 
-void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& options,
+void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& given,
                       TraceSink& sink) {
+  const TraceOptions options = given.of_gpu(given.text("device", ranks.front().device));
   const std::string steps_note = number_repeated_steps(ranks, options.has("steps") ? options.whole("steps", 1) : 0);
   const int skip = steps_to_skip(options, ranks);
   const std::vector<std::string> notes = find_peers(ranks);

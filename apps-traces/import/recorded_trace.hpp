@@ -20,7 +20,7 @@ std::vector<TraceOption> recording_options(const std::string& name);
 /// there, are left out.
 void take_alone(RankRecording& recording);
 /// @param ranks  in order, each once. @throws InputError  an option
-void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& options,
+void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& given,
                       TraceSink& sink);
 
 }  // namespace linkcast::kineto

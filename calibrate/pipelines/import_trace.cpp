@@ -7,9 +7,9 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
+#include "calibrate/pipelines/recorded_machine.hpp"
 #include "sim/base/parse.hpp"
 #include "sim/base/text.hpp"
-#include "sim/forecast/host_costs.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/replay/host_scale.hpp"
 
@@ -81,34 +81,6 @@ std::string option_of(const Options& options, const std::string& key) {
   return found == options.end() ? "" : found->second;
 }
 
-bool has_all(const Calibration& calibration, const std::vector<TraceOption>& known) {
-  return std::all_of(known.begin(), known.end(), [&](const TraceOption& option) {
-    return option.parameter.empty() || calibration.find(option.parameter) != nullptr;
-  });
-}
-
-/// @returns  empty where neither the named machine nor the measured host has them
-std::string lender_of(catalogue::Catalogue& catalogue, const std::vector<TraceOption>& known,
-                      const std::string& machine) {
-  if (!machine.empty() && has_all(catalogue.machine(machine)->platform().calibration(), known)) return machine;
-  const std::string& measured = launch::measured_host();
-  return catalogue.has_platform(measured) && has_all(catalogue.machine(measured)->platform().calibration(), known)
-             ? measured
-             : "";
-}
-
-/// Adds the options that a fitted parameter stands in for and that are not given; `lender` says whose they are.
-void add_fitted(catalogue::Catalogue& catalogue, const std::vector<TraceOption>& known, Options& options) {
-  if (std::all_of(known.begin(), known.end(), [](const TraceOption& o) { return o.parameter.empty(); })) return;
-  const std::string lender = lender_of(catalogue, known, option_of(options, "machine"));
-  if (lender.empty()) return;
-  const Calibration& calibration = catalogue.machine(lender)->platform().calibration();
-  for (const TraceOption& option : known)
-    if (!option.parameter.empty())
-      options.emplace(option.key, Json(calibration.find(option.parameter)->value).dump() + "s");
-  options.emplace("lender", lender);
-}
-
 /// That a machine has other GPUs than those a trace was recorded on; empty: not by their names.
 std::string other_gpus(const Topology& topology, const TraceHeader& header) {
   for (const Device& device : topology.devices)
@@ -125,30 +97,54 @@ std::string too_few_gpus(const Topology& topology, const TraceHeader& header) {
   return fmt::format("{} ranks, and {} has {} GPUs", header.ranks, topology.name, gpus);
 }
 
+/// The machine on which the host is fitted, and why there is none.
+struct Anchor {
+  std::string machine, why;
+};
+
+/// A machine that is named may call its GPUs otherwise (40 GB for 80 GB), and a note of the header says so.
+Anchor named_anchor(catalogue::Catalogue& catalogue, const std::string& machine, TraceHeader& header) {
+  const Topology& topology = catalogue.machine(machine)->platform().topology();
+  const std::string other = other_gpus(topology, header), why = too_few_gpus(topology, header);
+  if (!why.empty()) return {"", why};
+  if (!other.empty()) header.notes.push_back("assumed: they are the same, since option machine names it: " + other);
+  return {machine, ""};
+}
+
+/// The only shipped machine with the GPUs that a recording names.
+Anchor anchor_with_gpus(catalogue::Catalogue& catalogue, TraceHeader& header) {
+  const auto machines = machines_with(catalogue.data_dir(), header.device, header.ranks);
+  const std::string gpus = (header.ranks > 1 ? counted(header.ranks, "GPU", "GPUs") + " " : "") + header.device;
+  if (machines.empty()) return {"", "no shipped machine has " + gpus};
+  if (machines.size() > 1) return {"", "several machines have " + gpus + ": " + joined(machines)};
+  const std::string other = other_gpus(catalogue.machine(machines.front())->platform().topology(), header);
+  if (!other.empty()) header.notes.push_back("assumed: they are the same, since no other machine has them: " + other);
+  return {machines.front(), ""};
+}
+
 /// The machine on which the host is fitted; empty: none is known, and the time comes with the recording, so that nobody
-/// requested it. One that is named may call its GPUs otherwise (40 GB for 80 GB), and a note of the header says so.
+/// requested it. @param of_costs  whose costs of recording hold; empty: none's
 /// @throws InputError  the option asks for it
-std::string machine_of(catalogue::Catalogue& catalogue, const Options& options, TraceHeader& header) {
-  const bool named = options.count("machine") > 0;
-  const std::string machine = option_of(options, named ? "machine" : "lender");
-  std::string why = "no machine is named";
-  if (!machine.empty()) {
-    const Topology& topology = catalogue.machine(machine)->platform().topology();
-    const std::string other = other_gpus(topology, header);
-    why = too_few_gpus(topology, header);
-    if (why.empty() && named && !other.empty())
-      header.notes.push_back("assumed: they are the same, since option machine names it: " + other);
-    if (why.empty() && !named) why = other;
-  }
-  if (why.empty()) return machine;
+std::string machine_of(catalogue::Catalogue& catalogue, const Options& options, const std::string& of_costs,
+                       TraceHeader& header) {
+  const std::string machine = options.count("machine") > 0 ? option_of(options, "machine") : "";
+  Anchor anchor{"", "no machine is named"};
+  if (!machine.empty())
+    anchor = named_anchor(catalogue, machine, header);
+  else if (!header.device.empty())
+    anchor = anchor_with_gpus(catalogue, header);
+  else if (!of_costs.empty())
+    anchor = named_anchor(catalogue, of_costs, header);
+  if (!anchor.machine.empty()) return anchor.machine;
   if (option_of(options, "step-time").empty()) return "";
-  throw InputError("option step-time: " + why + ": option machine=ID names the machine on which a step takes that");
+  throw InputError("option step-time: " + anchor.why +
+                   ": option machine=ID names the machine on which a step takes that");
 }
 
 /// Sets the header's host_scale to the fitted one, and a note says so. @param part  the trace
-void fit_host(catalogue::Catalogue& catalogue, const Options& options, const replay::ReplayPart& part,
-              TraceHeader& header) {
-  const std::string machine = machine_of(catalogue, options, header);
+void fit_host(catalogue::Catalogue& catalogue, const Options& options, const std::string& of_costs,
+              const replay::ReplayPart& part, TraceHeader& header) {
+  const std::string machine = machine_of(catalogue, options, of_costs, header);
   if (machine.empty()) {
     header.notes.push_back("host_scale: not fitted to the " + to_text(Seconds{*header.step_time_s}) +
                            " a step that were measured without recording: option machine=ID names the machine");
@@ -183,7 +179,7 @@ std::vector<Note> import_trace(catalogue::Catalogue& catalogue, const std::strin
   refuse_same_files(request.files);
   const TraceImporter& importer = trace_importers().get(format);
   const std::vector<TraceOption> known = importer.options();
-  Options options = request.options;
+  const Options& options = request.options;
   TraceOptions(options).refuse_others(format, known);
   for (const auto& [key, value] : {std::pair{"machine", &request.machine}, {"topology", &request.topology}})
     if (!value->empty()) throw InputError(std::string(key) + ": " + format + " gives a trace, which is of no machine");
@@ -193,17 +189,22 @@ std::vector<Note> import_trace(catalogue::Catalogue& catalogue, const std::strin
   const bool of_machine =
       std::any_of(known.begin(), known.end(), [](const TraceOption& option) { return option.key == "machine"; });
   TraceLines trace(write, catalogue.progress());
-  if (of_machine) {
-    add_fitted(catalogue, known, options);
-    trace.keep();
-  }
-  importer.run(request.files, TraceOptions(options), trace);
+  if (of_machine) trace.keep();
+  std::string of_costs;
+  const auto fitted = [&](const std::string& gpu) {
+    FittedCosts costs = fitted_costs(catalogue, known, option_of(options, "machine"), gpu);
+    of_costs = costs.machine;
+    if (!costs.machine.empty()) costs.values.emplace("costs-machine", costs.machine);
+    if (!costs.note.empty()) costs.values.emplace("costs-note", costs.note);
+    return costs.values;
+  };
+  importer.run(request.files, TraceOptions(options, fitted), trace);
   if (!of_machine) return trace.notes();
   replay::ReplayPart part{"trace of " + request.files.front()};
   part.text = trace.text();
   read_all(part);
   if (trace.kept_header().step_time_s)
-    fit_host(catalogue, options, part, trace.kept_header());
+    fit_host(catalogue, options, of_costs, part, trace.kept_header());
   else if (options.count("edits") > 0)
     throw InputError("option edits: is of the machine for step-time, which is not given");
   trace.release();

@@ -35,6 +35,12 @@ auto read_value(const std::string& key, const Read& read) {
 
 }  // namespace
 
+TraceOptions TraceOptions::of_gpu(const std::string& gpu) const {
+  Values values = values_;
+  if (fitted_) values.merge(fitted_(gpu));
+  return TraceOptions(std::move(values));
+}
+
 std::string TraceOptions::text(const std::string& key, const std::string& otherwise) const {
   const std::string* value = find(values_, key);
   return value == nullptr ? otherwise : *value;

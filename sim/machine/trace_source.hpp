@@ -1,5 +1,6 @@
 #pragma once
 // Traces: foreign recordings and generators of applications, one file each, which register themselves; and opening one.
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,7 +39,12 @@ struct TraceOption {
 /// Values by key. @throws InputError  names the option and what is allowed
 class TraceOptions {
  public:
-  explicit TraceOptions(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  using Values = std::map<std::string, std::string>;
+  /// Values of fitted parameters, by the name of a GPU; empty: not known.
+  using Fitted = std::function<Values(const std::string& gpu)>;
+  explicit TraceOptions(Values values, Fitted fitted = {}) : values_(std::move(values)), fitted_(std::move(fitted)) {}
+  /// The same with the fitted values that hold for a recording's GPU, where an option was not given.
+  [[nodiscard]] TraceOptions of_gpu(const std::string& gpu) const;
   [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
   [[nodiscard]] std::string text(const std::string& key, const std::string& otherwise) const;
   /// One of two words: true for `other`, false for `usual`, which holds unless said. @throws InputError  a third word
@@ -52,7 +58,8 @@ class TraceOptions {
   void refuse_others(const std::string& source, const std::vector<TraceOption>& known) const;
 
  private:
-  std::map<std::string, std::string> values_;
+  Values values_;
+  Fitted fitted_;
 };
 
 /// Turns another tool's recording into a trace.

@@ -221,10 +221,20 @@ TEST_CASE("import kineto anchors on the machine that is named, whatever it calls
     return run_program("import kineto '" + recording + "' --out '" + trace + "' " + options);
   };
   const std::string step = "--option step-time=1us ";
-  const Run unnamed = import("NVIDIA GH200 480GB", step);
-  CHECK(unnamed.code == 2);
-  CHECK(unnamed.err.find("option step-time: recorded on NVIDIA GH200 480GB, and hgx-h200 has NVIDIA H200: --option "
+  const auto header = [&] { return text_of_file(trace).substr(0, text_of_file(trace).find('\n')); };
+  CHECK(import("NVIDIA H100 80GB HBM3", step).code == 0);
+  CHECK(header().find("GPUs and links of hgx-h100 alone take") != std::string::npos);
+  const Run alike = import("NVIDIA GH200 480GB", step);
+  CHECK(alike.code == 0);
+  CHECK(header().find("since no other machine has them: recorded on NVIDIA GH200 480GB, and alps has NVIDIA GH200") !=
+        std::string::npos);
+  const Run several = import("NVIDIA A100-SXM4-40GB", step);
+  CHECK(several.code == 2);
+  CHECK(several.err.find("option step-time: several machines have NVIDIA A100-SXM4-40GB: abci-a100, dgx-a100: --option "
                          "machine=ID names") != std::string::npos);
+  const Run none = import("NVIDIA H100 NVL", step);
+  CHECK(none.code == 2);
+  CHECK(none.err.find("option step-time: no shipped machine has NVIDIA H100 NVL: ") != std::string::npos);
   const Run named = import("NVIDIA GH200 480GB", step + "--option machine=alps");
   CHECK(named.code == 0);
   CHECK(named.err.find("option machine names it: recorded on NVIDIA GH200 480GB, and alps has ") != std::string::npos);
@@ -232,6 +242,57 @@ TEST_CASE("import kineto anchors on the machine that is named, whatever it calls
   const Run edits = import("NVIDIA H200", "--option edits='disable p2p'");
   CHECK(edits.code == 2);
   CHECK(edits.err.find("option edits: is of the machine for step-time, which is not given") != std::string::npos);
+}
+
+TEST_CASE("import kineto takes what recording costs from a machine with the recorded GPU", "[unit][trace]") {
+  const ScratchFolder scratch;
+  const std::string recording = (scratch / "r.json").string();
+  const auto said_of = [&](const std::string& gpu, const std::string& options = "") {
+    Timeline timeline;
+    timeline.kernel("a", 49, 50, 51, 52);
+    Json json = timeline.json();
+    json["deviceProperties"] = {{{"name", gpu}}};
+    std::ofstream(recording) << json;
+    const Run run =
+        run_program(options + " import kineto '" + recording + "' --out '" + (scratch / "t.jsonl").string() + "'");
+    REQUIRE(run.code == 0);
+    return run.err;
+  };
+  const auto says = [](const std::string& said, const std::string& part) {
+    return said.find(part) != std::string::npos;
+  };
+  const auto other = [](const std::string& gpu) {
+    return "costs of recording: of hgx-h200, since no machine with " + gpu + " has them measured";
+  };
+  CHECK(says(said_of("NVIDIA H200"), "fitted for hgx-h200"));
+  CHECK_FALSE(says(said_of("NVIDIA H200"), "costs of recording: of"));
+  CHECK(says(said_of("NVIDIA H100 80GB HBM3"), "fitted for hgx-h100"));
+  CHECK(says(said_of("NVIDIA A100-SXM4-40GB"), other("NVIDIA A100-SXM4-40GB")));
+  // Those that a machine inherits are none of its own.
+  const std::filesystem::path data = scratch / "data", params = data / "models" / "params";
+  std::filesystem::create_directories(params);
+  for (const std::string folder : {"topologies", "validate", "apps-traces"})
+    std::filesystem::create_directory_symlink(test::data_dir() + "/" + folder, data / folder);
+  for (const auto& entry : std::filesystem::directory_iterator(test::data_dir() + "/models"))
+    if (entry.path().filename() != "params")
+      std::filesystem::create_symlink(entry.path(), data / "models" / entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(test::data_dir() + "/models/params"))
+    if (entry.path().filename() != "hgx-h100.json")
+      std::filesystem::create_symlink(entry.path(), params / entry.path().filename());
+  Json measured = Json::parse(text_of_file(test::data_dir() + "/models/params/hgx-h100.json"));
+  const auto write = [&](const std::string& provenance) {
+    for (const std::string what : {"call", "collective", "launch", "operator"})
+      measured["parameters"]["recording." + what + "_s"] = {
+          {"value", 7e-6}, {"stderr", 1e-6}, {"unit", "s"}, {"provenance", provenance}};
+    std::ofstream(params / "hgx-h100.json") << measured;
+    return "--data-dir '" + data.string() + "'";
+  };
+  const std::string own = said_of("NVIDIA H100 80GB HBM3", write("fitted"));
+  CHECK(says(own, "7 us a launch, 7 us another call of CUDA"));
+  CHECK(says(own, "fitted for hgx-h100"));
+  CHECK_FALSE(says(own, "costs of recording: of"));
+  CHECK(says(said_of("NVIDIA H200", write("fitted")), "fitted for hgx-h200"));
+  CHECK(says(said_of("NVIDIA H100 80GB HBM3", write("inherited:hgx-h200")), other("NVIDIA H100 80GB HBM3")));
 }
 
 TEST_CASE("import kineto names the recording where its trace is wrong", "[unit][trace]") {
