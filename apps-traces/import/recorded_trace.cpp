@@ -446,6 +446,9 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
       "collective_slowdown beside compute: " +
           (overlap.calls > 0 ? fmt::format("fitted to {} calls", overlap.calls)
                              : std::string("1, no kind of call was recorded beside more and less of it")),
+      fmt::format("CPU times are of the host that was recorded: hosts of one kind differ by up to {} times, which the "
+                  "interval of a replay covers",
+                  kHostSpread),
       "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
       "for the oldest exchange that none waits for, since recordings do not say which event"};
   if (ranks.front().execution_trace)

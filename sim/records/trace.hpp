@@ -21,6 +21,10 @@ class TraceLine;
 /// No application has more ranks: a larger number is a mistake in the file, found before memory is taken for them.
 inline constexpr int kMostRanks = 1'000'000;
 
+/// CPU times of two hosts of one kind differ by up to this factor. source: docs/launch.md, seven hosts with H200, calls
+/// that the CPU limits; one step of a pipeline on two hosts with H200, 7.32 and 12.02 ms (apps-traces/measure)
+inline constexpr double kHostSpread = 1.65;
+
 struct TraceHeader {
   std::string name;
   int ranks = 1;

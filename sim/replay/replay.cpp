@@ -229,10 +229,12 @@ bool Replay::fetch(int index) {
   at.syncs = event.kind == TraceKind::kSync;
   ++fetched_;
   double work_s = event.host_s * job.host_scale;
-  if (event.recording_s() > 0) {
-    jobs_[static_cast<std::size_t>(at.job)].recording_s += event.recording_s();
-    if (job.as_recorded) work_s += event.recording_s();
+  if (event.whole != nullptr) {
+    ReplayJob& own = jobs_[static_cast<std::size_t>(at.job)];
+    own.recording_s += event.recording_s();
+    own.of_recorded_host = own.of_recorded_host || (event.recorded() != nullptr && event.host_s > 0);
   }
+  if (job.as_recorded) work_s = std::max(work_s + event.recording_s(), work_s * kHostSpread);
   if (now_s_ > at.host_s) at.host_s = now_s_;
   at.turned_s = at.host_s;
   if (work_s == 0) return false;

@@ -124,8 +124,9 @@ struct ReplayJob {
   std::optional<double> host_scale{};  ///< instead of the trace's own
   bool nvls = true;                    ///< false: its collectives are without multicast by NVSwitch
   std::string library{};               ///< that runs its collectives; empty: the network's
-  bool as_recorded = false;            ///< CPU times with what recording added to them
+  bool as_recorded = false;            ///< CPU times with what recording added to them, or of a slow host if longer
   double recording_s = 0;              ///< sum of that over all events, while the replay runs
+  bool of_recorded_host = false;       ///< it has CPU times that were recorded, while the replay runs
   int run = 0;                         ///< which of those that take the feed's events
 };
 

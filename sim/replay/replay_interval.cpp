@@ -82,22 +82,17 @@ std::unique_ptr<ReplayNetwork> network_of(catalogue::Catalogue& catalogue, const
 
 namespace {
 
-// What one host's CPU time differs by between two runs of the same steps, either way. source: 2 H200, steps whose CPU
-// is the limit, minutes apart: decoding 12.96 and 10.24 ms, pipeline 12.02 and 9.24 (apps-traces/measure)
-constexpr double kSpell = 1.3;
-
 constexpr long kSeen = 16384;  // ours: events after which it is decided; their memory is some megabytes
 // Events between two changes from run to run: of each rank some, whose state then lies in the cache.
 // source: ours, tests/bench/aims.py: of 512 ranks 16 are 5 % faster than 2; of 8 ranks more than 4096 are slower
 constexpr long kAheadOfRank = 16, kLeastAhead = 256;
 
-/// The CPUs too where they are unsure: never late, or as recorded; of a measured step in a fast or a slow spell of the
-/// host.
+/// The CPUs too where they are unsure: never late, or as recorded; of one host as those of a fast or a slow one.
 void set_hosts(std::vector<ReplayJob>& jobs, const std::vector<HostTimes>& hosts, IntervalEnd end) {
   const bool low = end == IntervalEnd::kLow;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    if (hosts[job] == HostTimes::kAnchored)
-      jobs[job].host_scale = jobs[job].feed->header().host_scale * (low ? 1 / kSpell : kSpell);
+    if (hosts[job] == HostTimes::kOfOneHost)
+      jobs[job].host_scale = jobs[job].feed->header().host_scale * (low ? 1 / kHostSpread : kHostSpread);
     if (hosts[job] != HostTimes::kUnsure) continue;
     if (low) jobs[job].host_scale = 0;
     jobs[job].as_recorded = !low;
@@ -136,11 +131,12 @@ ReplayInterval around(std::optional<double> time_s, std::optional<double> low_s,
 
 }  // namespace
 
-/// A scale that was asked for settles it; one fitted to a measured step is that of the host's spell.
+/// A scale that was requested settles it; one fitted to a measured step is that of the host it was measured on.
 HostTimes host_of(const ReplayJob& job) {
   if (job.host_scale) return HostTimes::kSure;
-  if (job.feed->header().step_time_s) return HostTimes::kAnchored;
-  return job.recording_s > 0 ? HostTimes::kUnsure : HostTimes::kSure;
+  if (job.feed->header().step_time_s) return HostTimes::kOfOneHost;
+  if (job.recording_s > 0) return HostTimes::kUnsure;
+  return job.of_recorded_host ? HostTimes::kOfOneHost : HostTimes::kSure;
 }
 
 std::optional<double> step_of(const std::vector<double>& steps) {

@@ -72,8 +72,9 @@ struct ReplayInterval {
 /// How sure a trace's CPU times are.
 enum class HostTimes {
   kSure,
-  kAnchored,  ///< fitted to a measured step: the interval reaches from a fast spell of the host to a slow one
-  kUnsure     ///< what is left of a recording's: from none at all to those recorded
+  kOfOneHost,  ///< recorded, or fitted to a measured step: the interval reaches from a fast host of its kind to a slow
+               ///< one
+  kUnsure      ///< what is left of a recording's: from none at all to those recorded, or of a slow host if longer
 };
 
 /// Of one job of a replay.

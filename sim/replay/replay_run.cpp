@@ -223,6 +223,16 @@ void tell_traces(const Replay& run, const ReplaySummary& summary, ReplayResult& 
   }
 }
 
+/// CPU times are those of one host: another of its kind may be faster or slower.
+void warn_of_hosts(ReplayResult& result) {
+  for (const JobTimes& job : result.jobs)
+    if (job.host != HostTimes::kSure)
+      result.warnings.push_back(fmt::format(
+          "CPU times of {} are of the host that was recorded: hosts of one kind differ by up to {} times; host_scale "
+          "sets that of another",
+          job.trace, kHostSpread));
+}
+
 /// Compute takes what it took where it was recorded: on another GPU that is no forecast.
 void tell_other_gpus(const Topology& machine, ReplayResult& result) {
   for (JobTimes& job : result.jobs) {
@@ -291,6 +301,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   result.warnings = network.warnings().get<std::vector<std::string>>();
   tell_traces(run, summary, result);
   tell_other_gpus(request.machine->platform().topology(), result);
+  warn_of_hosts(result);
   if (request.interval) add_intervals(result, catalogue, request, ends ? &*ends : nullptr, run.used_network());
   return result;
 }
