@@ -119,7 +119,7 @@ bool determines(const Calibration& calibration, const MeasuredPoint& point) {
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
     const ParameterName name(item.first);
     const bool rate = name.of() == ParameterOf::kCable && item.second.provenance == "fitted";
-    const bool here = item.second.provenance.rfind("inherited", 0) != 0;
+    const bool here = !item.second.inherited();
     return (here && (name.transport() == own || name.transport() == own + "_read")) ||
            (rate && point.engine == CopyUnit::kCopyEngine &&
             (point.transport == Carrier::kPeer || point.transport == Carrier::kHost));

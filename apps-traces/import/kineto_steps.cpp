@@ -159,13 +159,15 @@ std::optional<Run> found_in(const RankRecording& rank) {
 
 /// A run of so many copies, or of a multiple.
 std::optional<Run> run_of(const RankRecording& rank, std::size_t steps) {
-  for (const bool shapes : {true, false})
-    for (const std::size_t several : {false, true})
-      for (Run run : runs_in(rank, shapes).runs) {
+  for (const bool shapes : {true, false}) {
+    const std::vector<Run> runs = runs_in(rank, shapes).runs;
+    for (const bool several : {false, true})
+      for (Run run : runs) {
         if (several ? run.copies() % steps != 0 : run.copies() != steps) continue;
         run.period *= run.copies() / steps;
         return run;
       }
+  }
   return std::nullopt;
 }
 

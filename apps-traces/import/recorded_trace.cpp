@@ -377,13 +377,15 @@ std::string recording_note(const std::vector<RankRecording>& ranks, const Repeti
       recording_s += repetitions.pure(rank, i).recording_s;
     }
   const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
+  const double recorded_s = host_s + recording_s;
   const std::string machine = options.text("costs-machine", "");
   return fmt::format(
       "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU ({} a launch, "
       "{} another call of CUDA, {} an operator, {} a collective{}); recording_s is what was recorded beyond it, {} % "
       "of all",
       text(cost.launch_s), text(cost.call_s), text(cost.operator_s), text(cost.collective_s),
-      machine.empty() ? "" : "; fitted for " + machine, std::lround(kPercent * recording_s / (host_s + recording_s)));
+      machine.empty() ? "" : "; fitted for " + machine,
+      recorded_s > 0 ? std::lround(kPercent * recording_s / recorded_s) : 0);
 }
 
 /// Whether NVSwitches multicast: as said, or as the kernels show.

@@ -62,7 +62,7 @@ std::string number(double value) {
 std::map<std::string, std::string> ranged_names(const std::map<std::string, Parameter>& found) {
   std::map<std::string, std::string> names;
   for (const auto& [name, parameter] : found) {
-    if (parameter.provenance.rfind("inherited", 0) == 0) continue;
+    if (parameter.inherited()) continue;
     const ParameterName parts(name);
     const std::string transport(parts.transport());
     std::string ranged = name;

@@ -19,7 +19,7 @@ namespace {
 double duplex_share(const Calibration& lender, const std::string& kind, double& error) {
   const Parameter* both = lender.find(key::cable_duplex(kind));
   const Parameter *up = lender.find(key::cable_to_host(kind)), *down = lender.find(key::cable_from_host(kind));
-  if (!both || !up || !down || both->provenance.rfind("inherited", 0) == 0) return 0;
+  if (!both || !up || !down || both->inherited()) return 0;
   error = both->stderr_ / both->value;
   return both->value / (up->value + down->value);
 }

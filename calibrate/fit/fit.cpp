@@ -148,7 +148,7 @@ void derive_turn(FitContext& context) {
 void widen(FitContext& context, const Bootstrap& bootstrap) {
   for (auto& [name, parameter] : context.found) {
     const auto parts = context.errors.find(name);
-    if (parts == context.errors.end() || parameter.provenance.rfind("inherited", 0) == 0) continue;
+    if (parts == context.errors.end() || parameter.inherited()) continue;
     const double repeated = std::max(parts->second.fitted, bootstrap.stderr_of(name));
     parameter.stderr_ = std::hypot(repeated, parts->second.between);
   }
@@ -171,7 +171,7 @@ void inherit_libraries(FitContext& context, const FitRequest& request) {
     for (const auto& [name, parameter] : calibration.parameters) {
       // Which version runs is no cost: another machine's says nothing of it.
       if (!is_of_library(name) || is_of(name, key::library_version) || context.found.contains(name) ||
-          parameter.provenance.starts_with("inherited"))
+          parameter.inherited())
         continue;
       Parameter inherited = parameter;
       inherited.provenance = "inherited:" + calibration.name;
@@ -360,7 +360,7 @@ FitResult fit_parameters(const FitRequest& request) {
   result.undetermined = context.undetermined;
   result.bootstrap = bootstrap;
   for (const auto& [name, parts] : context.errors)
-    if (context.found.at(name).provenance.rfind("inherited", 0) != 0) result.covariance[name] = parts.fitted;
+    if (!context.found.at(name).inherited()) result.covariance[name] = parts.fitted;
   result.classes = find_pair_classes(context);
   result.samples = std::move(context.samples);
   result.samples.insert(result.samples.end(), context.messages.begin(), context.messages.end());

@@ -33,7 +33,7 @@ bool is_of_transport(const std::string& name, const std::string& transport) {
 bool FitContext::lends(const ParameterKey& key) const {
   return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
     const Parameter* parameter = calibration->find(key);
-    return parameter && parameter->provenance.rfind("inherited", 0) != 0;
+    return parameter && !parameter->inherited();
   });
 }
 
@@ -63,14 +63,14 @@ std::vector<const Calibration*> FitContext::lenders_of(const ParameterKey& key) 
 bool FitContext::host_lends(const ParameterKey& key) const {
   return std::any_of(kin.begin(), kin.end(), [&](const auto& of) {
     const Parameter* parameter = of.second.same_host ? of.first->find(key) : nullptr;
-    return parameter && parameter->provenance.rfind("inherited", 0) != 0;
+    return parameter && !parameter->inherited();
   });
 }
 
 bool FitContext::inherit(const ParameterKey& key, const std::string& missing) {
   for (const Calibration* calibration : lenders_of(key)) {
     const Parameter* parameter = calibration->find(key);
-    if (!parameter || parameter->provenance.rfind("inherited", 0) == 0) continue;
+    if (!parameter || parameter->inherited()) continue;
     Parameter copy = *parameter;
     copy.provenance = "inherited:" + calibration->name;
     copy.stderr_ = std::max(copy.stderr_, kOtherCopies * std::abs(copy.value));
@@ -85,7 +85,7 @@ bool FitContext::inherit_all(const std::string& transport, const std::string& mi
   std::set<std::string> names;
   for (const Calibration* calibration : inherited) {
     for (const auto& [name, parameter] : calibration->parameters)
-      if (is_of_transport(name, transport) && parameter.provenance.rfind("inherited", 0) != 0) names.insert(name);
+      if (is_of_transport(name, transport) && !parameter.inherited()) names.insert(name);
     if (!names.empty()) break;
   }
   for (const std::string& name : names) inherit(key_named(name), missing);

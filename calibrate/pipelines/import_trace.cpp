@@ -91,8 +91,7 @@ std::string other_gpus(const Topology& topology, const TraceHeader& header) {
 
 /// That a machine has fewer GPUs than a trace has ranks; empty: it has not.
 std::string too_few_gpus(const Topology& topology, const TraceHeader& header) {
-  const auto gpus = std::count_if(topology.devices.begin(), topology.devices.end(),
-                                  [](const Device& device) { return device.kind == DeviceKind::kGpu; });
+  const auto gpus = static_cast<int>(topology.gpus().size());
   if (gpus >= header.ranks) return "";
   return fmt::format("{} ranks, and {} has {} GPUs", header.ranks, topology.name, gpus);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/index.hpp"
 #include "sim/forecast/host_costs.hpp"
 #include "sim/machine/machine_files.hpp"
 #include "sim/records/gpu_models.hpp"
@@ -13,28 +14,23 @@ using IsGpu = bool (*)(const std::string& one, const std::string& other);
 
 bool same_name(const std::string& one, const std::string& other) { return one == other; }
 
-/// "H100" and "NVIDIA H100 80GB HBM3", but not "NVIDIA H100 PCIe", whose links are others.
 bool same_model(const std::string& one, const std::string& other) {
-  const auto first = find_gpu_model(one), second = find_gpu_model(other);
-  return same_name(one, other) || (first && second && first->words == second->words);
+  return same_name(one, other) || same_gpu_model(one, other);
 }
 
 /// Whether it has so many GPUs, all of a name.
 bool has_gpus(const Topology& topology, const std::string& gpu, int gpus, IsGpu is_gpu) {
-  int found = 0;
-  for (const Device& device : topology.devices) {
-    if (device.kind != DeviceKind::kGpu) continue;
-    if (!is_gpu(device.model, gpu)) return false;
-    ++found;
-  }
-  return found >= std::max(gpus, 1);
+  const std::vector<int>& all = topology.gpus();
+  return static_cast<int>(all.size()) >= gpus && std::all_of(all.begin(), all.end(), [&](int device) {
+           return is_gpu(topology.devices[at(device)].model, gpu);
+         });
 }
 
 bool measured_all(const Calibration& calibration, const std::vector<TraceOption>& known) {
   return std::all_of(known.begin(), known.end(), [&](const TraceOption& option) {
     if (option.parameter.empty()) return true;
     const Parameter* parameter = calibration.find(option.parameter);
-    return parameter != nullptr && !parameter->provenance.starts_with("inherited");
+    return parameter != nullptr && !parameter->inherited();
   });
 }
 

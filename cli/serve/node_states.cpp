@@ -98,15 +98,13 @@ std::string platform_of_labels(catalogue::Catalogue& catalogue, const std::vecto
   for (const char* part : {"-MIG-", "-SHARED"})
     if (labels.product.find(part) != std::string::npos)
       throw InputError("label nvidia.com/gpu.product: " + labels.product + " gives parts of GPUs away");
-  const auto model = find_gpu_model(labels.product);
   std::vector<std::string> same_name, same_model;
   for (const std::string& id : served) {
     const Platform& platform = catalogue.machine(id)->platform();
     if (platform.gpu_count() != labels.count) continue;
     const std::string& name = platform.topology().devices[static_cast<std::size_t>(platform.gpu(0))].model;
-    const auto own = find_gpu_model(name);
     if (bare(name) == bare(labels.product)) same_name.push_back(id);
-    if (model && own && own->words == model->words) same_model.push_back(id);
+    if (same_gpu_model(name, labels.product)) same_model.push_back(id);
   }
   const std::vector<std::string>& fit = same_name.empty() ? same_model : same_name;
   if (fit.size() == 1) return fit.front();

@@ -219,12 +219,12 @@ class Ring final : public TableAlgorithm {
     const activities::HostHops host = collective::host_hops(
         job.node(), communicator, collective::through_host(communicator), closed ? job.op.steps(job.ranks()) : 0,
         collective::element_B(job.op, protocol, distance_B), collective::ring_buffers_B(job, plan.choice.blocks));
-    collective::narrow_blocks(job.node(), job.rings(), communicator, protocol, distance_B, plan.cost);
+    const bool narrow =
+        collective::narrow_blocks(job.node(), job.rings(), communicator, protocol, distance_B, plan.cost);
     // source: three H100, parts off 16 bytes, 8 MiB to 4 GiB: all_gather, whose every step stores, 11 to 16 % longer
     // than with 1, reduce_scatter 4 % shorter (calibrate/data/h100-four/20261126h-nccl_ops.json)
     constexpr double kNarrowStores = 1.5;
-    if (protocol == "Simple" && collective::access_width_B(distance_B) < collective::access_width_B(0))
-      plan.cost.copy_steps *= kNarrowStores;
+    if (narrow && protocol == "Simple") plan.cost.copy_steps *= kNarrowStores;
     const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
     if (job.rings().keeps_step())
       add_tail(job, per_hop, plan);

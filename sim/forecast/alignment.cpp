@@ -38,14 +38,15 @@ Learned narrow_rate(const Platform& platform, const RingLibrary& library, const 
                  believed);
 }
 
-void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+bool narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                    const std::string& protocol, double distance_B, CollectiveCost& cost) {
-  if (protocol == "LL" || distance_B <= 0) return;
+  if (protocol == "LL" || distance_B <= 0) return false;
   const int width_B = access_width_B(distance_B);
-  if (width_B == kWidestAccess_B) return;
+  if (width_B == kWidestAccess_B) return false;
   const Learned share = narrow_rate(platform, library, communicator, width_B);
   cost.channel_Bps *= share.value;
   cost.add(Figure::kBlock, term_of(uncertainty::term::kAlignment, share, width_B == 8 ? key::narrow8 : key::narrow4));
+  return true;
 }
 
 }  // namespace linkcast::collective

@@ -27,7 +27,8 @@ Learned narrow_rate(const Platform& platform, const RingLibrary& library, const 
 
 /// Takes from the blocks' rate what narrow accesses cost them. LL is unhurt, its unit is 8 bytes.
 /// @param distance_B  between the parts; 0: the library places its pieces as it likes
-void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+/// @returns  whether they are narrow
+bool narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                    const std::string& protocol, double distance_B, CollectiveCost& cost);
 
 }  // namespace linkcast::collective

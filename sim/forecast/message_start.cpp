@@ -57,11 +57,12 @@ MessageStart message_start(const CollectiveJob& job, double bytes) {
   constexpr double kUnidirectional = 0.9;
   if (job.op.traits().root) start.cost.base_s *= kUnidirectional;
   const double distance_B = job.op.own_part() ? part_distance_B(job, bytes) : 0;
-  narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, distance_B, start.cost);
+  const bool narrow =
+      narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, distance_B, start.cost);
   // Where threads move single elements they are the limit too.
   // source: three H100, parts off 16 bytes, one and four channels: alltoall at 8 bytes 10.3 GB/s a block, at 4 bytes
   // 6.2 (calibrate/data/hgx-h100/20261126i-nccl_base.json)
-  if (choice->protocol == "Simple" && access_width_B(distance_B) < kAligned_B) start.cost.channel_Bps *= kWarps;
+  if (narrow && choice->protocol == "Simple") start.cost.channel_Bps *= kWarps;
   const double between = job.one_node() ? 0 : 1;
   start.cost.channel_Bps = std::min(start.cost.channel_Bps, start.cost.network_Bps);
   start.latency_s = start.cost.latency_s({1, between});

@@ -145,7 +145,7 @@ class Loan {
       if (!bounded && only_bounded(i, from)) continue;
       const double there = rate_of(machines_[i].topology, from), here = rate_of(here_, kind);
       const Parameter* parameter = machines_[i].calibration.find(name);
-      if (!parameter || !own(*parameter) || there <= 0) continue;
+      if (!parameter || parameter->inherited() || there <= 0) continue;
       const double scale = std::abs(here / there - 1) < kRounding ? 1 : here / there;
       lend(i, name, *parameter, row(kind).name, scale, spread);
       return true;
@@ -196,9 +196,10 @@ class Loan {
   void lend_transports(std::size_t machine, std::set<std::string>& done) {
     std::set<std::string> here;
     for (const auto& [name, parameter] : machines_[machine].calibration.parameters) {
-      if (is_of(name, key::engine_turn) && own(parameter)) lend(machine, name, parameter, name, 1, kOtherStartup);
+      if (is_of(name, key::engine_turn) && !parameter.inherited())
+        lend(machine, name, parameter, name, 1, kOtherStartup);
       const std::string transport(ParameterName(name).transport());
-      if (transport.empty() || !own(parameter)) continue;
+      if (transport.empty() || parameter.inherited()) continue;
       const double scale = scale_of(machine, transport);
       if (done.count(transport) > 0 || scale <= 0) continue;
       here.insert(transport);
@@ -226,7 +227,7 @@ class Loan {
     const Topology& there = machines_[machine].topology;
     if (first_gpu(there).sm != first_gpu(here_).sm || maker_of(there) != maker_of(here_)) return;
     for (const auto& [name, parameter] : machines_[machine].calibration.parameters)
-      if (is_of_library(name) && own(parameter) && (!is_network_pace(name) || paced_alike(machine)))
+      if (is_of_library(name) && !parameter.inherited() && (!is_network_pace(name) || paced_alike(machine)))
         lend(machine, name, parameter, name, 1, kOtherStartup);
   }
 
@@ -251,7 +252,7 @@ int own_copies(const Calibration& calibration) {
   return static_cast<int>(
       std::count_if(calibration.parameters.begin(), calibration.parameters.end(), [](const auto& item) {
         const auto of = ParameterName(item.first).of();
-        return own(item.second) && (of == ParameterOf::kTransport || of == ParameterOf::kCable);
+        return !item.second.inherited() && (of == ParameterOf::kTransport || of == ParameterOf::kCable);
       }));
 }
 

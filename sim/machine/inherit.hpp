@@ -15,9 +15,6 @@ struct Lender {
   Topology topology;  ///< of the same machine
 };
 
-/// Whether a machine found this parameter itself.
-inline bool own(const Parameter& parameter) { return !parameter.provenance.starts_with("inherited"); }
-
 /// Parameters of a machine from others, best first, with errors that are at least those between machines of different
 /// kinds.
 std::map<std::string, Parameter> lend(const Topology& borrower, const std::vector<Lender>& lenders);

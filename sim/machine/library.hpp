@@ -96,7 +96,7 @@ class RingLibrary {
 
  protected:
   // Threads move single elements, of 8 bytes or of 4. source: three H100,
-  // calibrate/data/hgx-h100/20261126i-nccl_base.json: 0.71 and 0.62, with what storing takes besides
+  // calibrate/data/hgx-h100/20261126i-nccl_base.json: 0.74 and 0.63, with what storing takes besides
   // (models/algorithms/ring.cpp)
   static constexpr Prior kNarrowShare{0.65, 0.2};
 };

@@ -18,6 +18,8 @@ struct Parameter {
   double stderr_ = 0;      ///< standard error, same unit
   std::string unit;        ///< s, B, B/s or 1
   std::string provenance;  ///< fitted | inherited:<calibration> | derived | believed
+
+  [[nodiscard]] bool inherited() const { return provenance.starts_with("inherited"); }
 };
 
 /// Scatter of measured over modelled time of one transport, or kind of forecast, in one size range.

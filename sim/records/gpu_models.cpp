@@ -46,6 +46,11 @@ std::optional<GpuModel> find_gpu_model(const std::string& name) {
   return std::nullopt;
 }
 
+bool same_gpu_model(const std::string& one, const std::string& other) {
+  const auto first = find_gpu_model(one), second = find_gpu_model(other);
+  return first && second && first->words == second->words;
+}
+
 bool names_model(const std::string& name, const GpuModel& model) {
   return model_words(name).find(model_words(model.words)) != std::string::npos;
 }

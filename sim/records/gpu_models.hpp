@@ -167,6 +167,10 @@ inline NvlinkType newest_nvlink() {
 /// @returns nothing for a model not listed here
 std::optional<GpuModel> find_gpu_model(const std::string& name);
 
+/// Whether both are of one listed model: "H100" and "NVIDIA H100 80GB HBM3", but not "NVIDIA H100 PCIe", whose links
+/// are others.
+bool same_gpu_model(const std::string& one, const std::string& other);
+
 /// Whether a name holds all words of a model, in their order.
 bool names_model(const std::string& name, const GpuModel& model);
 

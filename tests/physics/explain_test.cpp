@@ -172,7 +172,7 @@ Json random_query(std::mt19937& random) {
 /// Whether a machine found any figure itself.
 bool measured_itself(const Calibration& calibration) {
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
-                     [](const auto& one) { return lending::own(one.second); });
+                     [](const auto& one) { return !one.second.inherited(); });
 }
 
 std::vector<std::string> warnings_with(const Json& answer, const std::string& start) {
@@ -248,7 +248,7 @@ TEST_CASE("an answer about a machine where nothing was measured says so once", "
       const auto said = warnings_with(answer, "nothing was measured on " + platform.topology().name);
       CHECK(said.size() == (own ? 0 : 1));
       for (const auto& [name, parameter] : platform.calibration().parameters) {
-        if (own || lending::own(parameter)) continue;
+        if (own || !parameter.inherited()) continue;
         const std::string from = parameter.provenance.substr(parameter.provenance.find(':') + 1);
         CHECK(said.front().find(from.substr(0, from.find(','))) != std::string::npos);
       }

@@ -81,7 +81,7 @@ TEST_CASE("every shipped calibration has parameters of its own, and a report of 
     INFO(entry.path());
     const Calibration c = read_calibration(entry.path().string());
     CHECK(std::any_of(c.parameters.begin(), c.parameters.end(),
-                      [](const auto& item) { return item.second.provenance.rfind("inherited", 0) != 0; }));
+                      [](const auto& item) { return !item.second.inherited(); }));
     const Json report = read_json_file((folder / "reports" / entry.path().filename()).string());
     CHECK(report["name"] == c.name);
     for (const auto& [name, errors] : report["standard_errors"].items()) CHECK(c.parameters.contains(name));

@@ -166,7 +166,7 @@ TEST_CASE("kineto: steps that are marked stay, and an option says how many there
   CHECK(trace_error("kineto", recorded(layers).text(), {{"steps", "0"}}).rfind("option steps: ", 0) == 0);
 }
 
-TEST_CASE("kineto: broken recordings without marks are taken or refused", "[unit][trace]") {
+TEST_CASE("kineto: broken recordings without marks are accepted or refused", "[unit][trace]") {
   check_mutations("kineto", recorded(repeated(step_of(2, {"embed"}, {"head", "wait"}), 3)).text(), 200);
 }
 

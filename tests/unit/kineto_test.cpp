@@ -170,6 +170,9 @@ TEST_CASE("kineto: what recording cost is taken out of the CPU times, and kept",
   CHECK(
       trace->notes("less what recording costs the CPU (5 us a launch, 1 us another call of CUDA, 2 us an operator, 20 "
                    "us a collective)"));
+  Timeline one;
+  one.kernel("a", 0, 5, 10, 20);
+  CHECK(trace_of("kineto", one.text(), costs)->notes("recording_s is what was recorded beyond it, 0 % of all"));
 }
 
 TEST_CASE("kineto: what kernels of all_reduce show of NVLS, or an option says", "[unit][trace]") {
