@@ -14,12 +14,14 @@ struct DiagnoseOptions {
   std::vector<std::string> options;
 };
 
-/// Each file against the platform, said as soon as it is known.
+/// Each file against the platform, said as soon as it is known; the worst verdict is the exit code.
 Json run_files(const diagnosis::LogRequest& request, Context& context) {
   Json files = Json::array();
+  diagnosis::Verdict worst = diagnosis::Verdict::kNormal;
   for (const std::string& path : request.files) {
     const diagnosis::DiagnosedFile file = diagnosis::diagnose_file(context.catalogue(), request, path);
-    if (!file.found.normal()) context.exit_code = kComparisonFailed;
+    worst = diagnosis::worse(worst, file.found.verdict);
+    context.exit_code = diagnosis::exit_code_of(worst);
     files.push_back(diagnosis::to_json(file));
     if (context.json) continue;
     std::cout << naming_stdin(diagnosis::text_of(file));
@@ -30,7 +32,7 @@ Json run_files(const diagnosis::LogRequest& request, Context& context) {
 
 Json run_fleet(const diagnosis::LogRequest& request, Context& context) {
   const diagnosis::DiagnosedFleet fleet = diagnosis::diagnose_fleet(context.catalogue(), request);
-  if (!fleet.normal()) context.exit_code = kComparisonFailed;
+  if (!fleet.normal()) context.exit_code = diagnosis::exit_code_of(diagnosis::Verdict::kFaulty);
   if (!context.json) std::cout << diagnosis::text_of(fleet);
   return diagnosis::to_json(fleet);
 }
@@ -85,8 +87,8 @@ void add_diagnose(CLI::App& app, Context& context) {
   add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast diagnose --platform p100-dgx1 p2p.log\n"
-      "Faults are tried out as edits and ranked by how well they explain the file; docs/diagnose.md says how. Slow or\n"
-      "fast is what lies more than 10 % outside its 90 % interval. Exit code 4: something is wrong.");
+      "Exit code 0: normal, 1.5 times slower than a healthy machine is excluded; 4: faulty; 5: cannot tell, and what\n"
+      "would decide is said. Faults are tried out as edits and ranked; docs/diagnose.md says how.");
   command->callback([o, &context] { run(*o, context); });
 }
 

@@ -20,7 +20,7 @@ namespace linkcast::cli {
 
 class Console;
 
-// Exit codes, part of the contract: 0 ok, 1 anything else.
+// Exit codes, part of the contract: 0 ok, 1 anything else; 4 and 5 of diagnose: validate/diagnosis/verdict.hpp.
 inline constexpr int kHoldsErrors = 1;  // a batch or a study went on behind them
 inline constexpr int kBadInput = 2;
 inline constexpr int kBrokenInvariant = 3;

@@ -24,18 +24,19 @@ class Diagnosis(Answer):
     TABLE = "files"
     platform: str
     files: list[dict[str, Any]]
+    verdict: str  #: normal, faulty or cannot tell; of several files the worst
     normal: bool
     text: str  #: the table that the command prints
 
-    def __init__(self, raw: dict[str, Any], normal: bool, text: str):
+    def __init__(self, raw: dict[str, Any], verdict: str, text: str):
         super().__init__(raw)
-        self.normal, self.text = normal, text.rstrip("\n")
+        self.verdict, self.normal, self.text = verdict, verdict == "normal", text.rstrip("\n")
 
     def to_frame(self, key: str | None = None) -> pandas.DataFrame:
-        """What is slow or fast: a row for each point that is off."""
+        """Measured against expected: a row for each point."""
         if key is not None:
             return super().to_frame(key)
-        return frame_of([{"file": file.get("file"), **row} for file in self.files for row in file.get("off", [])])
+        return frame_of([{"file": file.get("file"), **row} for file in self.files for row in file.get("table", [])])
 
     def __repr__(self) -> str:
         return self.text
@@ -160,8 +161,8 @@ def diagnose(platform: str | Platform, *files: Path, library: str = "", format: 
     if not files:
         raise InputError("diagnose: no file")
     name, edits = _machine(platform)
-    raw, text, normal = engine.catalogues().diagnose(_paths(files), name, edits, _paths(baseline), format, _options(options), library, force)
-    return Diagnosis(json.loads(raw), normal, text)
+    raw, text, verdict = engine.catalogues().diagnose(_paths(files), name, edits, _paths(baseline), format, _options(options), library, force)
+    return Diagnosis(json.loads(raw), verdict, text)
 
 
 def validate(*claims: str, against: Path | list[Path] | None = None, platform: str | Platform | None = None,

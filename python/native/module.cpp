@@ -200,7 +200,7 @@ std::vector<Text> said(const std::vector<pipelines::Note>& notes) {
 
 struct Diagnosed {
   Text answer, text;
-  bool normal = true;
+  diagnosis::Verdict verdict = diagnosis::Verdict::kNormal;
 };
 
 Diagnosed diagnose_answer(catalogue::Catalogue& catalogue, const diagnosis::LogRequest& request) {
@@ -213,13 +213,13 @@ Diagnosed diagnose_answer(catalogue::Catalogue& catalogue, const diagnosis::LogR
       const diagnosis::DiagnosedFile file = diagnosis::diagnose_file(catalogue, request, path);
       answer["files"].push_back(diagnosis::to_json(file));
       out.text += diagnosis::text_of(file);
-      out.normal = out.normal && file.found.normal();
+      out.verdict = diagnosis::worse(out.verdict, file.found.verdict);
     }
   } else {
     const diagnosis::DiagnosedFleet fleet = diagnosis::diagnose_fleet(catalogue, request);
     answer["fleet"] = diagnosis::to_json(fleet);
     out.text = diagnosis::text_of(fleet);
-    out.normal = fleet.normal();
+    if (!fleet.normal()) out.verdict = diagnosis::Verdict::kFaulty;
   }
   out.answer = dumped(answer);
   return out;
@@ -355,7 +355,7 @@ void add_pipelines(py::class_<Catalogues>& catalogues) {
                                                  force};
              const Diagnosed found = unlocked(
                  [&] { return self.with_one([&](auto& one) { return diagnose_answer(one.catalogue, request); }); });
-             return py::make_tuple(found.answer, found.text, found.normal);
+             return py::make_tuple(found.answer, found.text, diagnosis::text_of(found.verdict));
            })
       .def("validate",
            [](Catalogues& self, const std::vector<Text>& ids) {

@@ -42,17 +42,16 @@ struct Score {
   void add(const SyntheticLab::Case& one) {
     ++cases;
     const Recognised right = recognised(one.found, one.truth.name);
-    found += one.found.normal() ? 0 : 1;
+    found += one.found.faulty() ? 1 : 0;
     first += right.first ? 1 : 0;
     tied += right.tied ? 1 : 0;
     allowed += one.allowed ? 1 : 0;
-    allowed_found += one.allowed && !one.found.normal() ? 1 : 0;
+    allowed_found += one.allowed && one.found.faulty() ? 1 : 0;
     allowed_tied += one.allowed && right.tied ? 1 : 0;
-    if (!one.found.normal() && !right.tied)
-      ++taken_for[one.found.verdict == diagnosis::Verdict::kFault
-                      ? std::string(diagnosis::text_of(one.found.ranking.kinds.front().kind))
-                      : "no known cause"];
-    if (one.allowed && one.found.normal()) missed.push_back(std::exp(one.size) - 1);
+    if (one.found.faulty() && !right.tied)
+      ++taken_for[one.found.known_cause ? std::string(diagnosis::text_of(one.found.ranking.kinds.front().kind))
+                                        : "no known cause"];
+    if (one.allowed && !one.found.faulty()) missed.push_back(std::exp(one.size) - 1);
   }
 };
 

@@ -38,7 +38,7 @@ END = """
 ## Commands
 
 Exit codes: 0 done, 1 a batch or a study went to its end and holds errors, or what the other codes do not say, 2 bad input (one line
-says what), 3 an invariant is broken, 4 a claim or a comparison failed. Results are on standard output, everything else on standard
+says what), 3 an invariant is broken, 4 a claim or a comparison failed, or a log is faulty, 5 a diagnosis cannot tell. Results are on standard output, everything else on standard
 error. `-` is standard input wherever a file is read.
 """
 

@@ -217,8 +217,9 @@ class Found(program.InFolder):
         file = ROOT / "tests/input/import/nccl-tests-all-gather.json"
         words = ("diagnose", "--platform", "hgx-h200", file, "--json")
         known = run(*words, "--format", "nccl-tests")
-        self.assertEqual(known.returncode, 0, known.stderr)  # 24.6 us of 1 MiB: one thread for four GPUs takes as long
-        self.assertEqual((run(*words).returncode, run(*words).stdout, run(*words).stderr), (0, known.stdout, known.stderr))
+        self.assertIn(known.returncode, (0, 5), known.stderr)  # 24.6 us of 1 MiB: one thread for four GPUs takes as long
+        self.assertEqual((run(*words).returncode, run(*words).stdout, run(*words).stderr),
+                         (known.returncode, known.stdout, known.stderr))
 
     def test_a_refused_fabric_edit_names_the_edit(self):
         query = {"kind": "fabric", "platform": "abci-v100"}

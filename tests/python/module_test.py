@@ -201,7 +201,7 @@ class Batches(InFolder):
 
 class Files(InFolder):
     def test_diagnose(self):
-        self.assertTrue(linkcast.diagnose("p100-dgx1", LOG).normal)
+        self.assertEqual(linkcast.diagnose("p100-dgx1", LOG).verdict, "normal")
         wrong = linkcast.diagnose(linkcast.Platform("p100-dgx1").edit("scale gpu0-gpu1:2"), LOG)
         done = run("diagnose", "--platform", "p100-dgx1", "--edit", "scale gpu0-gpu1:2", LOG, "--json")
         self.assertEqual((wrong.raw, wrong.normal, done.returncode), (json.loads(done.stdout), False, 4))

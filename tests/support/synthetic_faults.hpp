@@ -321,7 +321,7 @@ struct Recognised {
 };
 inline Recognised recognised(const diagnosis::Diagnosis& found, const std::string& name) {
   Recognised result;
-  if (found.verdict != diagnosis::Verdict::kFault) return result;
+  if (!found.known_cause) return result;
   const double best = found.ranking.kinds.front().log_ratio;
   for (const diagnosis::RankedKind& kind : found.ranking.kinds) {
     if (text_of(kind.kind) != name) continue;

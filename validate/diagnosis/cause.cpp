@@ -69,6 +69,71 @@ void add_fabric(const Json& fabric, std::vector<Cause>& causes) {
   }
 }
 
+/// What the fabric says of a node's ports; empty: nothing.
+Json host_port(const Topology& wiring) {
+  if (!wiring.fabric.is_object()) return Json::object();
+  return wiring.fabric.value("links", Json::object()).value("host", Json::object());
+}
+
+/// Steps between nodes that take so long; those of NCCL that no calibration has are set, too.
+Edits network_hops(const Platform& platform, const std::function<double(double expected_s)>& hop_s) {
+  Edits edits;
+  for (const LibraryRow& row : key::network_hop.all()) {
+    bool known = false;
+    for (const auto& [name, parameter] : platform.calibration().parameters) {
+      if (!is_of(name, row)) continue;
+      known = true;
+      edits.push_back("set " + name + "=" + number_text(hop_s(parameter.value)) + "s");
+    }
+    if (!known)
+      edits.push_back("set nccl." + std::string(row.subject) + "." + std::string(row.what) + "=" +
+                      number_text(hop_s(row.prior->value)) + "s");
+  }
+  return edits;
+}
+
+/// Each step between nodes longer, the rates as they should be; or another network, slower in both.
+void add_startup(const Platform& platform, std::vector<Cause>& causes) {
+  const auto steps = [&platform](double times) {
+    return network_hops(platform, [times](double expected_s) { return expected_s * times; });
+  };
+  causes.push_back(graded_cause(CauseKind::kStartup, "steps between nodes", "steps between nodes slower", true, steps));
+  const std::string cable = host_port(platform.wiring()).value("cable", "");
+  if (cable.empty()) return;
+  causes.push_back(graded_cause(CauseKind::kFabric, "start-up and rate", "start-up and rate slower", true,
+                                [steps, cable](double times) {
+                                  Edits edits = steps(times);
+                                  edits.push_back("scale " + cable + ":" + number_text(1 / times));
+                                  return edits;
+                                }));
+}
+
+// TCP: rates of a node, and what a step takes. source: NVIDIA/nccl#450, 4 to 6 GB/s of bus on 100 Gbit/s; a page of
+// CSCS on NCCL without its plug-in, 5.4 GB/s on 4 x 200 Gbit/s; Ethernet of 10 and 25 Gbit/s. Steps: assumed, several
+// times those of RDMA
+constexpr double kSocketRates_Bps[] = {1.1e9, 2.6e9, 5.4e9, 11e9};
+constexpr double kSocketHops_s[] = {25e-6, 60e-6};
+
+/// The network is there and not used: sockets over host memory.
+void add_sockets(const Topology& wiring, const Platform& platform, std::vector<Cause>& causes) {
+  const Json port = host_port(wiring);
+  const std::string cable = port.value("cable", "");
+  const auto ports = std::count_if(wiring.devices.begin(), wiring.devices.end(),
+                                   [](const Device& device) { return device.kind == DeviceKind::kNic; });
+  if (cable.empty() || ports == 0) return;
+  const double node_Bps = static_cast<double>(ports) * parse_bandwidth(port.value("bandwidth", "")).si;
+  Cause cause{CauseKind::kSockets, "all nodes", false, {}};
+  for (const double rate_Bps : kSocketRates_Bps)
+    for (const double hop_s : kSocketHops_s) {
+      Edits edits = network_hops(platform, [hop_s](double expected_s) { return std::max(hop_s, expected_s); });
+      if (rate_Bps >= node_Bps) continue;
+      edits.push_back("scale " + cable + ":" + number_text(rate_Bps / node_Bps));
+      if (wiring.gpudirect_rdma) edits.emplace_back("disable gpudirect");
+      cause.trials.push_back({1, fmt::format("sockets: {:.1f} GB/s a node", rate_Bps / 1e9), std::move(edits)});
+    }
+  if (!cause.trials.empty()) causes.push_back(std::move(cause));
+}
+
 Cause graded_cause(CauseKind kind, const std::string& part, const std::string& what, bool whole_machine,
                    std::function<std::vector<std::string>(double times)> edits) {
   Cause cause{kind, part, true, {}, std::move(edits), whole_machine};
@@ -83,6 +148,8 @@ std::vector<Cause> causes_between_nodes(const Platform& platform, const validate
   add_nics(platform.wiring(), causes);
   if (platform.wiring().fabric.is_object()) add_fabric(platform.wiring().fabric, causes);
   causes.push_back({CauseKind::kGpuDirect, "all GPUs", false, {{1, "GPUDirect RDMA off", {"disable gpudirect"}}}});
+  add_startup(platform, causes);
+  add_sockets(platform.wiring(), platform, causes);
   return causes;
 }
 
@@ -136,6 +203,7 @@ class Causes {
       collectives_ = collectives_ || collective;
       copies_ = copies_ || !collective;
       host_ = host_ || validate::asks_for(Carrier::kHost, point.query);
+      inside_ = inside_ || !between_nodes(point);
     }
   }
 
@@ -143,10 +211,12 @@ class Causes {
     add_links();
     add_pcie();
     add_peers();
-    add_gpus();
-    add_clock();
+    if (inside_) {
+      add_gpus();
+      add_clock();
+    }
     if (collectives_) add_library();
-    if (host_) add_sockets();
+    if (host_) add_numa();
     return std::move(causes_);
   }
 
@@ -184,7 +254,7 @@ class Causes {
   /// Clocks of all GPUs: of their multiprocessors alone, or of all that they do.
   void add_clock();
   void add_library();
-  void add_sockets();
+  void add_numa();
   /// Rates of thread blocks, and latencies of kernels.
   [[nodiscard]] std::vector<KernelParameter> kernel_parameters(bool latencies) const;
 
@@ -192,6 +262,7 @@ class Causes {
   const Topology& wiring_;
   std::set<int> gpus_;  ///< device indices
   bool collectives_ = false, copies_ = false, host_ = false;
+  bool inside_ = false;  ///< some point is of one node; times between nodes tell no GPU from the network before it
   std::vector<Cause> causes_;
 };
 
@@ -358,7 +429,7 @@ void Causes::add_library() {
              [parameters = kernel_parameters(false)](double times) { return slower(parameters, times); });
 }
 
-void Causes::add_sockets() {
+void Causes::add_numa() {
   const Topology& topology = platform_.topology();
   for (const Device& cpu : topology.devices) {
     if (cpu.kind != DeviceKind::kCpu) continue;
@@ -405,7 +476,14 @@ constexpr std::array kTexts = {
     KindText{
         CauseKind::kGpuDirect, "GPUDirect off",
         "lsmod | grep -e nvidia_peermem -e nv_peer_mem; NCCL_DEBUG=INFO, look for GDRDMA; env | grep NCCL_NET_GDR"},
+    KindText{CauseKind::kStartup, "start-up between nodes",
+             "osu_latency or ib_write_lat between the nodes; NCCL_DEBUG=INFO, look for NET/; CPU clocks and binding"},
+    KindText{CauseKind::kSockets, "network not used",
+             "NCCL_DEBUG=INFO: NET/Socket is TCP, NET/IB or a plug-in's name is the network; env | grep -e NCCL_NET -e "
+             "NCCL_IB_DISABLE; is the plug-in (libnccl-net.so) in LD_LIBRARY_PATH?"},
     KindText{CauseKind::kPart, "slow part", "diagnose against the platform of this machine, which tests each cause"},
+    KindText{CauseKind::kUnknown, "no known cause",
+             "nvidia-smi -q -d PERFORMANCE,CLOCK,ECC; the same run on more machines of the kind, as baseline"},
 };
 
 const KindText& row_of(CauseKind kind) {

@@ -22,7 +22,10 @@ enum class CauseKind {
   kNic,
   kFabric,
   kGpuDirect,
-  kPart
+  kStartup,
+  kSockets,
+  kPart,
+  kUnknown
 };
 
 /// For tables and JSON: "lost links", ...

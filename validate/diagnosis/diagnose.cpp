@@ -9,6 +9,7 @@
 
 #include "sim/base/statistics.hpp"
 #include "validate/diagnosis/noise.hpp"
+#include "validate/measured_query.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -133,16 +134,6 @@ std::vector<Level> odd_levels(const std::vector<Level>& levels) {
 
 namespace {
 
-// Of one point alone, beyond its interval. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on
-// NVLink, where the model was fitted to one of them (python/run.py plots.transfer); the interval covers the smaller
-// ones
-constexpr double kBoxes = 0.1;
-
-Finding finding_of(const validate::ComparedPoint& p) {
-  if (p.measured_s > p.high_s * (1 + kBoxes)) return p.host ? Finding::kHost : Finding::kSlow;
-  return p.measured_s * (1 + kBoxes) < p.low_s ? Finding::kFast : Finding::kNormal;
-}
-
 std::vector<std::size_t> not_host_bound(const validate::Comparison& comparison) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < comparison.points.size(); ++i)
@@ -207,48 +198,22 @@ bool noisy(const Diagnosis& diagnosis) { return diagnosis.slow > 0 && diagnosis.
 
 }  // namespace
 
-const char* text_of(Finding finding) {
-  switch (finding) {
-    case Finding::kSlow:
-      return "slow";
-    case Finding::kFast:
-      return "fast";
-    case Finding::kHost:
-      return "host-bound";
-    case Finding::kNormal:
-      break;
-  }
-  return "normal";
-}
-
-const char* text_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFault:
-      return "faulty";
-    case Verdict::kOdd:
-      return "slow without a known cause";
-    case Verdict::kHostOnly:
-      return "host-bound";
-    case Verdict::kNormal:
-      break;
-  }
-  return "normal";
-}
-
 Bench::Bench(catalogue::Catalogue& catalogue, const std::string& platform, const std::vector<std::string>& edits,
              const Measurement& like)
     : comparison_(validate::compare(catalogue, like, {}, catalogue.edited(catalogue.machine(platform), edits))),
       judged_(not_host_bound(comparison_)),
       no_access_(without_access(catalogue.edited(catalogue.machine(platform), edits)->platform(), like)),
+      reaches_(reaches_of(catalogue.machine(platform)->platform(), comparison_.points)),
       ranker_(ranker_of(catalogue, platform, edits, some_of(comparison_, judged_), comparison_)),
       levels_(ranker_.noise(), some_of(comparison_, judged_), kOddAlarm / 2) {}
 
 Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
-  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, {}, no_access_.where};
+  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, {}};
+  diagnosis.no_access = no_access_.where;
   std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!measured_s.empty()) points[i].measured_s = measured_s[i];
-    diagnosis.findings.push_back(finding_of(points[i]));
+    diagnosis.findings.push_back(finding_of(points[i], reaches_[i]));
     diagnosis.slow += diagnosis.findings.back() == Finding::kSlow ? 1 : 0;
     diagnosis.host += diagnosis.findings.back() == Finding::kHost ? 1 : 0;
     diagnosis.fast += diagnosis.findings.back() == Finding::kFast ? 1 : 0;
@@ -259,59 +224,76 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
   diagnosis.ranking = ranker_.rank(residuals);
   diagnosis.levels = levels_.of(residuals);
   if (!no_access_.where.empty()) {
-    diagnosis.verdict = Verdict::kFault;
     for (std::size_t i = 0; i < points.size(); ++i)
       if (no_access_.pairs.contains({points[i].query.value("src", ""), points[i].query.value("dst", "")}))
         call_slow(i, diagnosis);
-  } else if (judged_.empty()) {
-    diagnosis.verdict = Verdict::kHostOnly;
-  } else {
+  } else if (!judged_.empty()) {
     find_faults(residuals, diagnosis);
   }
+  conclude(diagnosis);
   return diagnosis;
 }
 
 /// A fault makes something slow. A log whose shape alone is unlike that of a healthy machine shows an error of the
-/// forecast: faults that slow no slow point down do not count.
+/// forecast: faults that slow no slow point down do not count. Points of a collective are slow by themselves alone;
+/// copies among others of their kind, too.
 void Bench::find_faults(const std::vector<double>& residuals, Diagnosis& diagnosis) const {
   Ranking& ranking = diagnosis.ranking;
   const std::vector<Level> odd = odd_levels(diagnosis.levels);
   if (!ranking.faulty() && odd.empty() && !noisy(diagnosis)) return;
+  const auto copy = [&](std::size_t k) { return !validate::asks_collective(comparison_.points[judged_[k]].query); };
   std::vector<Judged> points;
   for (const std::size_t place : judged_) points.push_back(diagnosis::judged(comparison_.points[place]));
   std::vector<bool> slow = slow_among_like(points, residuals);
   for (std::size_t k = 0; k < judged_.size(); ++k)
-    if (diagnosis.findings[judged_[k]] == Finding::kSlow) slow[k] = true;
+    slow[k] = (slow[k] && copy(k)) || diagnosis.findings[judged_[k]] == Finding::kSlow;
   for (const Level& level : odd)
     for (const std::size_t k : level.places)
-      if (residuals[k] >= std::log(level.least)) slow[k] = true;
+      if (copy(k) && residuals[k] >= std::log(level.least)) slow[k] = true;
   // slow, or slower than expected by more than half of what the fault would cost
   const auto slowed = [&](const Candidate& candidate, std::size_t k) {
     const double shift = ranker_.shifts_of(candidate)[k];
-    return shift > kTelling && (slow[k] || residuals[k] > shift / 2);
+    return shift > kTelling && (slow[k] || (copy(k) && residuals[k] > shift / 2));
   };
   const auto slows = [&](const Candidate& candidate) {
     for (std::size_t k = 0; k < slow.size(); ++k)
       if (slowed(candidate, k)) return true;
     return false;
   };
-  if (ranking.faulty())
-    ranking.keep(
-        [&](const RankedKind& kind) { return std::any_of(kind.candidates.begin(), kind.candidates.end(), slows); });
-  if (ranking.faulty()) {
-    diagnosis.verdict = Verdict::kFault;
+  diagnosis.accused = true;
+  Ranking slowing = ranking;
+  slowing.keep(
+      [&](const RankedKind& kind) { return std::any_of(kind.candidates.begin(), kind.candidates.end(), slows); });
+  if (slowing.faulty()) {
+    ranking = std::move(slowing);
+    diagnosis.known_cause = true;
     const std::vector<Candidate>& candidates = ranking.kinds.front().candidates;
     const Candidate& first = *std::find_if(candidates.begin(), candidates.end(), slows);
     std::vector<bool> explained(slow.size());
     for (std::size_t k = 0; k < slow.size(); ++k) explained[k] = slow[k] || slowed(first, k);
     slow = explained;
-  } else if (!odd.empty() || noisy(diagnosis)) {
-    diagnosis.verdict = Verdict::kOdd;
-  } else {
-    return;
   }
   for (std::size_t k = 0; k < slow.size(); ++k)
     if (slow[k]) call_slow(judged_[k], diagnosis);
+}
+
+/// Faulty needs both: times that are unlikely for a healthy machine, and slow points that repeat. Normal needs neither,
+/// and intervals that exclude a machine 1.5 times slower.
+void Bench::conclude(Diagnosis& diagnosis) const {
+  const std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
+  diagnosis.classes = size_classes(points, judged_, diagnosis.findings);
+  const auto repeats = [](const SizeClass& of) { return of.repeats; };
+  const bool slow = std::any_of(diagnosis.classes.begin(), diagnosis.classes.end(), repeats);
+  const SizeClass* worst = least_sure(diagnosis.classes);
+  std::set<double> host_sizes;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (diagnosis.findings[i] == Finding::kHost) host_sizes.insert(points[i].size_B);
+  if (!diagnosis.no_access.empty() || (diagnosis.accused && slow))
+    diagnosis.verdict = Verdict::kFaulty;
+  else if (worst == nullptr || worst->slower >= kNotNormal || slow || diagnosis.accused ||
+           host_sizes.size() >= kRepeats)
+    diagnosis.verdict = Verdict::kCannotTell;
+  if (!diagnosis.faulty()) diagnosis.known_cause = false;
 }
 
 }  // namespace linkcast::diagnosis

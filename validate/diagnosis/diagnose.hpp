@@ -10,6 +10,7 @@
 #include "validate/compare.hpp"
 #include "validate/diagnosis/noise.hpp"
 #include "validate/diagnosis/ranking.hpp"
+#include "validate/diagnosis/verdict.hpp"
 
 namespace linkcast::diagnosis {
 
@@ -56,32 +57,20 @@ class Levels {
 /// Those that are slower than `least`, the most unlikely first.
 std::vector<Level> odd_levels(const std::vector<Level>& levels);
 
-enum class Finding {
-  kNormal,
-  kSlow,  ///< beyond its own interval; where something is wrong, also as slow_among_like() says
-  kFast,
-  kHost  ///< slow, but what issues it may be slow: says nothing about links
-};
-const char* text_of(Finding finding);
-
-enum class Verdict {
-  kNormal,
-  kFault,    ///< a known fault explains it far better than none
-  kOdd,      ///< slower than noise and forecast allow, and no known fault explains it well
-  kHostOnly  ///< nothing but host-bound points: says nothing about links
-};
-const char* text_of(Verdict verdict);
-
 struct Diagnosis {
   validate::Comparison comparison;
   std::vector<Finding> findings;  ///< of each of the comparison's points
   int slow = 0, fast = 0, host = 0;
   std::vector<std::size_t> judged;  ///< points that are not host-bound, which the ranking is of
   Ranking ranking;
-  std::vector<Level> levels;  ///< of the judged points; the first is of everything
-  std::string no_access;  ///< pairs without peer access although the machine allows it, as the log says; see access.hpp
-  Verdict verdict = Verdict::kNormal;  ///< other than normal and host-bound: some point is slow
-  [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal || verdict == Verdict::kHostOnly; }
+  std::vector<Level> levels;         ///< of the judged points; the first is of everything
+  std::vector<SizeClass> classes{};  ///< of the judged points
+  std::string no_access{};           ///< pairs without peer access although the machine allows it, as the log says
+  Verdict verdict = Verdict::kNormal;
+  bool accused = false;      ///< likelihoods or means are those of a faulty machine, whatever the verdict
+  bool known_cause = false;  ///< of a faulty log: a known fault explains it far better than none
+  [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal; }
+  [[nodiscard]] bool faulty() const { return verdict == Verdict::kFaulty; }
 };
 
 /// A machine and what was run on it, without the times.
@@ -100,10 +89,12 @@ class Bench {
 
  private:
   void find_faults(const std::vector<double>& residuals, Diagnosis& diagnosis) const;
+  void conclude(Diagnosis& diagnosis) const;
 
   validate::Comparison comparison_;
   std::vector<std::size_t> judged_;
   NoAccess no_access_;
+  std::vector<double> reaches_;  ///< of each point, so many times beyond its interval a healthy machine may lie
   Ranker ranker_;
   Levels levels_;
 };

@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <numeric>
+#include <map>
+#include <set>
 #include <sstream>
+
+#include "sim/base/parse.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/base/table.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -22,9 +27,6 @@ std::string fixed(double value, int digits) {
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
 }
-
-/// "25 %" of 1.25 times.
-std::string percent_over(double times) { return fixed(100 * (times - 1), 0) + " %"; }
 
 Json json_of(const Level& level) {
   return {{"part", level.part}, {"points", level.places.size()}, {"times", level.times},  {"low", level.low},
@@ -69,7 +71,14 @@ std::vector<RankedKind> likely_kinds(const Ranking& ranking) {
 std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis) {
   if (!diagnosis.no_access.empty())
     return {{CauseKind::kPeers, 0, 1, {{diagnosis.no_access, "P2P off, as the log itself says"}}}};
-  return diagnosis.verdict == Verdict::kFault ? likely_kinds(diagnosis.ranking) : std::vector<RankedKind>{};
+  if (!diagnosis.faulty()) return {};
+  if (diagnosis.known_cause) return likely_kinds(diagnosis.ranking);
+  RankedKind unknown{CauseKind::kUnknown, 0, 1, {}};
+  for (const Level& level : odd_levels(diagnosis.levels))
+    if (unknown.candidates.size() < kMostLevels)
+      unknown.candidates.push_back({level.part, level.part + " slower", level.times});
+  if (unknown.candidates.empty()) unknown.candidates.push_back({"everything", "figures scatter"});
+  return {unknown};
 }
 
 std::string parts_text(const RankedKind& kind) {
@@ -99,6 +108,7 @@ Json to_json(const Diagnosis& diagnosis) {
   Json out{{"platform", comparison.platform},
            {"normal", diagnosis.normal()},
            {"verdict", text_of(diagnosis.verdict)},
+           {"why", why_text(diagnosis)},
            {"points", comparison.points.size()},
            {"judged", diagnosis.judged.size()},
            {"slow", diagnosis.slow},
@@ -108,29 +118,81 @@ Json to_json(const Diagnosis& diagnosis) {
   out["log10_faulty_over_healthy"] =
       diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.log_ratio / std::log(10));
   out["log10_alarm"] = diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.alarm / std::log(10));
+  const SizeClass* worst = least_sure(diagnosis.classes);
+  out["slower_at_most"] = worst == nullptr ? Json() : Json(worst->slower);
   out["levels"] = Json::array();
   for (const Level& level : diagnosis.levels) out["levels"].push_back(json_of(level));
   if (const std::string next = next_step(diagnosis); !next.empty()) out["next"] = next;
   out["causes"] = Json::array();
   for (const RankedKind& kind : likely_kinds(diagnosis)) out["causes"].push_back(to_json(kind));
-  out["off"] = Json::array();
-  for (std::size_t i = 0; i < comparison.points.size(); ++i)
-    if (diagnosis.findings[i] != Finding::kNormal)
-      out["off"].push_back(json_of(comparison.points[i], diagnosis.findings[i]));
+  out["table"] = out["off"] = Json::array();
+  for (std::size_t i = 0; i < comparison.points.size(); ++i) {
+    const Finding finding = diagnosis.findings[i];
+    out["table"].push_back(json_of(comparison.points[i], finding));
+    if (finding != Finding::kFine && finding != Finding::kUnclear) out["off"].push_back(out["table"].back());
+  }
   out["unanswered"] = comparison.unanswered;
   return out;
 }
 
+namespace {
+
+bool between_nodes(const Diagnosis& diagnosis) {
+  const std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
+  return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.query.value("nodes", 1) > 1; });
+}
+
+/// What would decide where the log cannot tell.
+std::string deciding_step(const Diagnosis& diagnosis) {
+  std::vector<std::string> steps;
+  const SizeClass* worst = least_sure(diagnosis.classes);
+  std::set<double> sizes;
+  for (const validate::ComparedPoint& point : diagnosis.comparison.points) sizes.insert(point.size_B);
+  const bool collective = diagnosis.comparison.points.front().query.value("kind", "") == "collective";
+  if (collective && sizes.size() < kRepeats) steps.emplace_back("more sizes (-b 8 -e 8G -f 2)");
+  if (diagnosis.judged.empty() || diagnosis.host > 0)
+    steps.emplace_back("larger sizes, or CUDA graphs (-G 1), which take the host out");
+  if (between_nodes(diagnosis)) steps.emplace_back("the same program on one node, then on pairs of nodes");
+  if (worst != nullptr && worst->width >= kNotNormal) {
+    steps.emplace_back("a log of a machine of the kind that is known to be good, as baseline");
+    steps.emplace_back("'linkcast measure' on this machine, which makes the intervals narrow");
+  }
+  if (steps.empty()) steps.emplace_back("the same run again on an idle machine");
+  return fmt::format("{}", fmt::join(steps, "; or "));
+}
+
+}  // namespace
+
 std::string next_step(const Diagnosis& diagnosis) {
   if (diagnosis.normal()) return "";
-  if (const std::vector<RankedKind> likely = likely_kinds(diagnosis); !likely.empty())
-    return std::string(next_step(likely.front().kind));
+  if (!diagnosis.faulty()) return deciding_step(diagnosis);
+  if (diagnosis.known_cause || !diagnosis.no_access.empty())
+    return std::string(next_step(likely_kinds(diagnosis).front().kind));
   if (odd_levels(diagnosis.levels).empty()) return "nvidia-smi pmon -c 1; run it again on an idle machine";
-  return "nvidia-smi -q -d PERFORMANCE,CLOCK,ECC; the same run on more machines of the kind, as baseline";
+  return std::string(next_step(CauseKind::kUnknown));
+}
+
+std::string why_text(const Diagnosis& diagnosis) {
+  if (diagnosis.normal()) return "";
+  const SizeClass* worst = least_sure(diagnosis.classes);
+  if (diagnosis.faulty()) {
+    std::vector<std::string> parts;
+    for (const SizeClass& of : diagnosis.classes)
+      if (of.repeats) parts.push_back(of.part);
+    if (parts.empty()) return diagnosis.no_access + " without peer access";
+    return fmt::format("slower than healthy machines reach: {}", fmt::join(parts, ", "));
+  }
+  if (worst == nullptr) return "every point may be host-bound";
+  if (worst->slower >= kNotNormal)
+    return fmt::format("{} may be up to {} times slower than a healthy machine: the interval is {} times wide",
+                       worst->part, fixed(worst->slower, 1), fixed(worst->width, 1));
+  if (diagnosis.accused)
+    return "the curve is unlike that of a healthy machine, but too few points are slow beyond what these reach";
+  return fmt::format("{} points are slow, and what issues them may be", diagnosis.slow + diagnosis.host);
 }
 
 std::vector<std::string> odd_texts(const Diagnosis& diagnosis) {
-  if (diagnosis.verdict != Verdict::kOdd) return {};
+  if (!diagnosis.faulty() || diagnosis.known_cause || !diagnosis.no_access.empty()) return {};
   std::vector<std::string> texts;
   for (const Level& level : odd_levels(diagnosis.levels))
     if (texts.size() < kMostLevels)
@@ -140,32 +202,83 @@ std::vector<std::string> odd_texts(const Diagnosis& diagnosis) {
   return texts;
 }
 
-std::string blind_text(const Diagnosis& diagnosis) {
-  if (diagnosis.levels.empty()) return "";
-  const Level& all = diagnosis.levels.front();
-  std::string text = "a machine " + percent_over(all.least) + " slower everywhere would look the same";
-  if (diagnosis.levels.size() > 1 && diagnosis.levels[1].part == all.part + " from 1 MiB on")
-    text += " (" + percent_over(diagnosis.levels[1].least) + " from 1 MiB on)";
-  return text + ": of healthy ones 90 % lie " + percent_over(all.low) + " to +" + percent_over(all.high) +
-         " from what is expected";
+bool undecided(const std::vector<RankedKind>& kinds) {
+  return kinds.size() > 1 && kinds[0].log_ratio - kinds[1].log_ratio < std::log(kSameEvidence);
 }
 
-std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench& bench, std::size_t most) {
-  std::vector<std::size_t> telling;
-  for (std::size_t i = 0; i < diagnosis.findings.size(); ++i)
-    if (diagnosis.findings[i] != Finding::kNormal) telling.push_back(i);
-  if (diagnosis.verdict != Verdict::kFault || !diagnosis.no_access.empty() || telling.size() >= most) return telling;
-  const Candidate& best = diagnosis.ranking.kinds.front().candidates.front();
-  const std::vector<double>& shifts = bench.ranker().shifts_of(best);
-  std::vector<std::size_t> order(shifts.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shifts[a] > shifts[b]; });
-  for (const std::size_t k : order) {
-    const std::size_t place = diagnosis.judged[k];
-    if (telling.size() >= most || shifts[k] < kTelling) break;
-    if (std::find(telling.begin(), telling.end(), place) == telling.end()) telling.push_back(place);
+namespace {
+
+// Rows that fit a screen. source: ours
+constexpr std::size_t kMostRows = 40;
+
+/// Points of one size of a curve, or one slow copy.
+struct Row {
+  std::string name, ends;
+  std::vector<std::size_t> places;
+};
+
+std::vector<Row> rows_of(const Diagnosis& diagnosis) {
+  const std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
+  std::map<std::pair<std::string, double>, std::size_t> known;
+  std::vector<Row> rows, slow;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const validate::ComparedPoint& p = points[i];
+    const std::string name = p.variant.empty() ? p.transport : p.transport + " " + p.variant;
+    const auto [found, added] = known.try_emplace({name, p.size_B}, rows.size());
+    if (added) rows.push_back({name, "", {}});
+    rows[found->second].places.push_back(i);
+    if (diagnosis.findings[i] == Finding::kSlow && p.query.value("kind", "") != "collective")
+      slow.push_back({name, p.ends, {i}});
   }
-  return telling;
+  for (Row& one : slow)
+    if (rows.size() < kMostRows) rows.push_back(std::move(one));
+  return rows;
+}
+
+/// "slow", or "slow 2 of 56".
+std::string finding_text(const Diagnosis& diagnosis, const Row& row) {
+  for (const Finding finding : {Finding::kSlow, Finding::kHost, Finding::kUnclear, Finding::kFast}) {
+    const auto of = [&](std::size_t place) { return diagnosis.findings[place] == finding; };
+    const auto count = static_cast<std::size_t>(std::count_if(row.places.begin(), row.places.end(), of));
+    if (count == row.places.size()) return text_of(finding);
+    if (count > 0) return fmt::format("{} {} of {}", text_of(finding), count, row.places.size());
+  }
+  return text_of(Finding::kFine);
+}
+
+}  // namespace
+
+std::string table_text(const Diagnosis& diagnosis) {
+  std::vector<std::vector<std::string>> lines{
+      {"", "", "size", "measured", "expected", "90 % interval", "times", "measured bus", "expected", ""}};
+  const std::vector<Row> rows = rows_of(diagnosis);
+  const std::size_t step = (rows.size() + kMostRows - 1) / kMostRows;
+  std::size_t left = 0;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const Row& row = rows[k];
+    const std::string finding = finding_text(diagnosis, row);
+    if (k % step != 0 && finding == text_of(Finding::kFine)) {
+      ++left;
+      continue;
+    }
+    const auto middle = [&](auto value) {
+      std::vector<double> values;
+      for (const std::size_t place : row.places) values.push_back(value(diagnosis.comparison.points[place]));
+      return median(values);
+    };
+    const double measured = middle([](const auto&p) { return p.measured_s; }),
+                 expected = middle([](const auto&p) { return p.predicted_s; }),
+                 moved = middle([](const auto&p) { return p.moved_B; });
+    const auto rate = [&](double time_s) { return moved > 0 ? to_text(BytesPerSecond{moved / time_s}) : "-"; };
+    lines.push_back({row.name, row.ends, to_text(Bytes{diagnosis.comparison.points[row.places.front()].size_B}),
+                     to_text(Seconds{measured}), to_text(Seconds{expected}),
+                     to_text(Seconds{middle([](const auto& p) { return p.low_s; })}) + " to " +
+                         to_text(Seconds{middle([](const auto& p) { return p.high_s; })}),
+                     fixed(measured / expected, 2), rate(measured), rate(expected), finding});
+  }
+  std::string text = linkcast::table_text(lines);
+  if (left > 0) text += fmt::format("and {} sizes that are fine, in the JSON answer\n", left);
+  return text;
 }
 
 }  // namespace linkcast::diagnosis

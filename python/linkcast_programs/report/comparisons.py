@@ -117,7 +117,6 @@ def diagnosis(result: Node, file: str) -> list[Section]:
     sections = []
     for one in result["files"].items():
         section = Section(f"Is {one['file'].text()} normal for {one['platform'].text()}?", file)
-        section.add("verdict", "normal" if one["normal"].flag() else "not normal")
         add_facts(section, one, ("file", "normal"))
         off = one["off"].value if one.has("off") else []
         if off:
