@@ -129,9 +129,9 @@ def time_text(seconds):
 
 
 def alps(program):
-    """Forecasts by nodes and size, with intervals; measured ones beside those of one and two nodes."""
-    record = json.loads((ROOT / "calibrate/data/alps/nccl-2.23.json").read_text())
-    measured = {(p.get("nodes", 1), p["size_B"]): p["time_s"][0] for p in record["points"]}
+    """Forecasts by nodes and size, with intervals; measured ones beside those that were fitted."""
+    records = [json.loads((ROOT / f"calibrate/data/alps/{name}.json").read_text()) for name in ("nccl-2.23", "nccl-2.23-nodes")]
+    measured = {(p.get("nodes", 1), p["size_B"]): p["time_s"][0] for record in records for p in record["points"]}
     heads = ["nodes", *ALPS_SIZES.values()]
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for nodes in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]:

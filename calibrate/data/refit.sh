@@ -28,7 +28,7 @@ fit() {
 
 fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json $data/p100-dgx1/tartan-nccl{1,2}.json \
   --topology p100-dgx1 --out "$out/p100-dgx1.json"
-fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json $data/abci-v100x4/{nccl-2.8,mpi-all-reduce}.json \
+fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json $data/abci-v100x4/{nccl-2.8,nccl-2.8-nodes,mpi-all-reduce}.json \
   --topology abci-v100 --library nccl-2.8 --inherit "$out/p100-dgx1.json" --out "$out/abci-v100.json"
 fit $data/dgx2/p2p-matrix.json $data/dgx2/p2p-reads.json \
   --topology dgx2 --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
@@ -37,7 +37,7 @@ fit $data/dgx2/p2p-matrix.json $data/dgx2/p2p-reads.json \
 fit $data/v100-hcm/p2p-matrix.json --only peer \
   --topology v100-dgx1 --inherit "$out/abci-v100.json" "$out/dgx2.json" "$out/p100-dgx1.json" \
   --inherit-library "$out/abci-v100.json" --out "$out/v100-dgx1.json"
-fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-a100/{nccl-2.8,mpi-all-reduce}.json \
+fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-a100/{nccl-2.8,nccl-2.8-nodes,mpi-all-reduce}.json \
   --topology abci-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
   --out "$out/abci-a100.json"
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
@@ -70,7 +70,7 @@ fit $data/summitdev/*.json \
 fit $data/leonardo/{osu-nv4,snellius-pingpong}.json $data/leonardo/printed-internode.json $data/leonardo/printed-noise.json \
   --topology leonardo --library nccl-2.18 --inherit "$out/abci-a100.json" --inherit-library "$out/abci-a100.json" \
   --out "$out/leonardo.json"
-fit $data/alps/printed-internode.json $data/alps/printed-distance.json $data/alps/nccl-2.23.json \
+fit $data/alps/printed-internode.json $data/alps/printed-distance.json $data/alps/nccl-2.23{,-nodes}.json \
   --topology alps --library nccl-2.23 --inherit "$out/hgx-h100.json" --inherit-library "$out/hgx-h200.json" --out "$out/alps.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/reframe-kernel.json $data/lumi/printed-internode.json \
   --topology lumi --library nccl-2.18 --inherit "$out/alps.json" --out "$out/lumi.json"

@@ -170,7 +170,9 @@ void inherit_libraries(FitContext& context, const FitRequest& request) {
     const double spread = same ? kSameCapability : kOtherMachine;
     for (const auto& [name, parameter] : calibration.parameters) {
       // Which version runs is no cost: another machine's says nothing of it.
-      if (!is_of_library(name) || is_of(name, key::library_version) || context.found.contains(name) ||
+      // what many nodes add is of a fabric, not of a library
+      const bool growth = is_of(name, key::network_growth) || is_of(name, key::network_hop_growth);
+      if (growth || !is_of_library(name) || is_of(name, key::library_version) || context.found.contains(name) ||
           parameter.inherited())
         continue;
       Parameter inherited = parameter;

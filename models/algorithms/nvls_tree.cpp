@@ -19,7 +19,9 @@ class NvlsTree final : public Algorithm {
     return nodes == 1 ? "nvls_tree is between nodes; in one: nvls" : "";
   }
   [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
-    return multicast_cost(request, kNvlsTree, kNvlsTreeRows);
+    collective::CollectiveCost cost = multicast_cost(request, kNvlsTree, kNvlsTreeRows);
+    if (request.communicator.nodes > 1) collective::set_growth(request, cost);
+    return cost;
   }
   /// Half of a head's part on each of two trees.
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,

@@ -19,7 +19,7 @@ using collective::CollectivePlan;
 using collective::CostRequest;
 using collective::Figure;
 
-// A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
+// A tree's blocks split their threads between up and down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
 
@@ -36,14 +36,20 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
              &key::tree_slowness[request.protocol]}});
 }
 
+/// Hops between nodes that the first byte makes, up and down.
+double hops_between(const Communicator& communicator) {
+  return 2.0 * std::max(tree_depth(communicator.nodes, 0), tree_depth(communicator.nodes, 1));
+}
+
+/// Hops inside nodes.
+double hops_inside(const Communicator& communicator) { return 2 * (static_cast<double>(communicator.gpus.size()) - 1); }
+
 collective::Steps tree_steps(const CollectiveJob& job) {
   const Communicator& communicator = job.communicator;
-  const double chain = 2 * (static_cast<double>(communicator.gpus.size()) - 1);
-  if (job.one_node()) return {{chain}, 0};
-  const int depth = std::max(tree_depth(communicator.nodes, 0), tree_depth(communicator.nodes, 1));
+  if (job.one_node()) return {{hops_inside(communicator)}, 0};
   const double down_s =
       tree_delay_s(job.machine, communicator, communicator.trees.front(), 0, activities::distance_in(job.machine));
-  return {{chain, 2.0 * depth}, 2 * down_s};
+  return {{hops_inside(communicator), hops_between(communicator)}, 2 * down_s};
 }
 
 /// Trees of one node are chains, run up and down at once. Through host memory all their bytes are taken to reach it:
@@ -65,7 +71,7 @@ void plan_trees_in_node(const CollectiveJob& job, ClusterProblem& problem, Colle
   }
 }
 
-/// One tree between nodes, the way up and the way down.
+/// One tree between nodes, up and down.
 void add_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain, int which,
               const ChannelLoad& load) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
@@ -100,19 +106,48 @@ void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, Colle
   }
 }
 
-/// What a block of a tree takes before it passes it on: smaller where there are fewer of them than a tree of that depth
-/// needs for its pipeline.
+/// What a block takes before it passes it on, where few of them on a route of `depth` hops cut it.
 /// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
-double tree_chunk_B(const CollectiveJob& job, int blocks) {
-  const double depth = job.ranks() - 1;
+double cut_chunk_B(double block_B, double depth) {
   double chunk_B = kChunk_B;
   const auto halve = [&](double wanted, double least_B) {
-    while (std::floor(job.size_B / (blocks * chunk_B)) < wanted && chunk_B > least_B) chunk_B /= 2;
+    while (std::floor(block_B / chunk_B) < wanted && chunk_B > least_B) chunk_B /= 2;
   };
   halve(8 * depth, 131072);
   halve(4 * depth, 65536);
   halve(depth, 32768);
   return chunk_B;
+}
+
+/// The same of a tree between nodes. source: NCCL's chunks by protocol (models/libraries/SOURCES.md, "Chunks of trees")
+double chunk_between_B(const CollectiveJob& job, const collective::Choice& choice) {
+  const double block_B = job.size_B / choice.blocks, members = static_cast<double>(job.communicator.gpus.size());
+  if (choice.protocol == "LL") return 32768;
+  if (choice.protocol == "Simple") {
+    if (!choice.cuts_chunks) return kChunk_B;
+    return cut_chunk_B(block_B, members - 1 + std::log2(job.communicator.nodes));
+  }
+  const double depth = 1 + std::log2(job.communicator.nodes) + members / 10;
+  double chunk_B = 576000;
+  const auto halve = [&](double wanted, double least_B) {
+    while (block_B / chunk_B < wanted && chunk_B > least_B) chunk_B /= 2;
+  };
+  halve(64 * depth / members, 131072);
+  halve(16 * depth / members, 32768);
+  return chunk_B;
+}
+
+/// Each hop but one passes a chunk on only when it has all of it: over the time of the bytes, which the hops between
+/// nodes set. While the first chunk goes up none comes down, so that hops take it at twice the pace of the bytes.
+double fill_between(const CollectiveJob& job, const CollectivePlan& plan, double flow_s) {
+  if (flow_s <= 0) return 0;
+  constexpr double kOneWay = 0.5;
+  const double block_B = job.size_B / plan.choice.blocks;
+  const double chunk_B = std::min(block_B, chunk_between_B(job, plan.choice)), pace = flow_s / block_B;
+  const double inside_pace = std::min(pace, 1 / plan.cost.channel_Bps);
+  const double hops_s =
+      (hops_between(job.communicator) - 1) * kOneWay * pace + hops_inside(job.communicator) * inside_pace;
+  return hops_s * chunk_B / flow_s;
 }
 
 /// Double binary trees between nodes, chains inside them.
@@ -146,10 +181,11 @@ class TreeAlgorithm final : public Algorithm {
   }
   /// In each call a chunk of every block goes up to the root and back down before the leaves have their first bytes,
   /// and the leaves are not done before they have the last. One hop more than the bytes' own.
-  [[nodiscard]] double stretch(const CollectiveJob& job, const CollectivePlan& plan, double /*flow_s*/) const override {
-    if (plan.choice.protocol != "Simple" || !job.one_node()) return 1;
-    const int blocks = plan.choice.blocks;
-    return 1 + plan.steps * std::min(1.0, tree_chunk_B(job, blocks) * blocks / job.size_B);
+  [[nodiscard]] double stretch(const CollectiveJob& job, const CollectivePlan& plan, double flow_s) const override {
+    if (!job.one_node()) return 1 + fill_between(job, plan, flow_s);
+    if (plan.choice.protocol != "Simple") return 1;
+    const double block_B = job.size_B / plan.choice.blocks;
+    return 1 + plan.steps * std::min(1.0, cut_chunk_B(block_B, job.ranks() - 1) / block_B);
   }
 };
 

@@ -21,7 +21,9 @@ class Questions:
                    protocol: Literal["LL", "LL128", "Simple"] | None = None, channels: int | None = None,
                    nvls: bool | None = None, collnet: bool | None = None, pxn: bool | None = None, calls: int | None = None,
                    launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None = None,
-                   host_scale: float | None = None, explain: bool | None = None, library_topology: str | None = None,
+                   host_scale: float | None = None, explain: bool | None = None, least_channels: int | None = None,
+                   most_channels: int | None = None, without: Sequence[str] | str | None = None,
+                   nccl_env: dict[str, Any] | None = None, library_topology: str | None = None,
                    p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                    with_: Sequence[dict[str, Any]] | str | None = None, engine: Literal["direct", "reduced"] | None = None,
                    transport: str | None = None, alternatives: bool | None = None, noise: int | None = None,
@@ -33,6 +35,7 @@ class Questions:
             "gpus_per_node": gpus_per_node, "size_B": size_B, "sizes_B": sizes_B, "library": library, "algorithm": algorithm,
             "algorithm_file": algorithm_file, "protocol": protocol, "channels": channels, "nvls": nvls, "collnet": collnet,
             "pxn": pxn, "calls": calls, "launch": launch, "host_scale": host_scale, "explain": explain,
+            "least_channels": least_channels, "most_channels": most_channels, "without": without, "nccl_env": nccl_env,
             "library_topology": library_topology, "p2p_level": p2p_level, "with": with_, "engine": engine,
             "transport": transport, "alternatives": alternatives, "noise": noise, "samples": samples,
             "service_level": service_level, "allocation": allocation, "allocation_seed": allocation_seed, "beside": beside})

@@ -13,11 +13,12 @@ constexpr double kWorthSaying = 0.05;  // source: ours, half of the spread assum
 
 Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast& taken, Solver& solver) {
   Alternatives found;
-  const TunerRequest request{job.call(), {job.size_B}, "", "", job.nvls, job.collnet};
+  TunerRequest request = job.tuner_request();
+  request.algorithm = request.protocol = "";
   for (const TunerEntry& entry : job.rings().tuner(job.node(), job.communicator, request)) {
     const bool is_taken = job.own == nullptr && entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
     if (is_taken) found.believes = entry;
-    if (is_taken || !entry.enabled) continue;
+    if (is_taken || !entry.enabled || request.leaves_out(entry)) continue;
     CollectiveJob other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;

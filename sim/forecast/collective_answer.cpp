@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/text.hpp"
 #include "sim/forecast/alternatives.hpp"
 #include "sim/forecast/call_sizes.hpp"
 #include "sim/forecast/collective_launch.hpp"
@@ -127,14 +128,20 @@ class Asked {
         calls_(read_calls(r)),
         switches_(ranks_, r),
         protocol_(r.optional<std::string>("protocol").value_or("")),
-        channels_(r.optional<int>("channels").value_or(0)) {
+        channels_(r.optional<int>("channels").value_or(0)),
+        least_channels_(r.optional<int>("least_channels").value_or(0)),
+        most_channels_(r.optional<int>("most_channels").value_or(0)),
+        without_(read_without(r)) {
     query::refuse_keys(r, {"transport"},
                        "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
     read_pxn(library_, ranks_, r);
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
-    if (r.has("channels") && (channels_ < 1 || channels_ > kMostChannels))
-      r.fail("channels", fmt::format("is 1 to {}", kMostChannels));
+    for (const auto& [key, channels] :
+         {std::pair{"channels", channels_}, {"least_channels", least_channels_}, {"most_channels", most_channels_}})
+      if (r.has(key) && (channels < 1 || channels > kMostChannels))
+        r.fail(key, fmt::format("is 1 to {}", kMostChannels));
+    if (most_channels_ > 0 && least_channels_ > most_channels_) r.fail("least_channels", "is above most_channels");
     if (r.has("algorithm_file")) read_own(r);
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
@@ -145,6 +152,7 @@ class Asked {
     r.finish();
     around_.place(machine, ranks_);
     communicator_ = communicator_of(machine, library_, ranks_);
+    refuse_settings(r);
     launching_ = launcher.of(job());
     for (PlacedJob& other : around_.others) other.job.launching = launcher.of(other.job);
   }
@@ -152,6 +160,9 @@ class Asked {
   [[nodiscard]] CollectiveForecast forecast(Solver& solver) const {
     CollectiveForecast forecast = forecast_without_file(solver);
     forecast.warnings.insert(forecast.warnings.begin(), file_warnings_.begin(), file_warnings_.end());
+    if ((channels_ > 0 || least_channels_ > 0 || most_channels_ > 0) && forecast.algorithm.starts_with("nvls"))
+      forecast.warnings.emplace_back(
+          "NVLS has its own number of thread blocks, which no setting of channels changes here");
     return forecast;
   }
 
@@ -166,6 +177,28 @@ class Asked {
     return forecast;
   }
 
+  /// Settings that nothing reads here.
+  void refuse_settings(const ObjectReader& r) const {
+    const CollectiveJob job = this->job();
+    std::string why;
+    if (!communicator_->caller.empty())
+      why = "is of NCCL, which " + library_ + " calls for some sizes alone";
+    else if (job.of_messages())
+      why = "is of rings and trees, and " + op_name_ + " has messages: channels sets theirs";
+    else if (job.own == nullptr && job.rings().tuner(job.node(), job.communicator, job.tuner_request()).empty())
+      why = "is of NCCL from 2.7 on, and " + library_ + " has no cost model";
+    if (!why.empty()) query::refuse_keys(r, {"least_channels", "most_channels", "without"}, why);
+  }
+  static std::vector<std::string> read_without(ObjectReader& r) {
+    const auto without = r.optional<std::vector<std::string>>("without").value_or(std::vector<std::string>{});
+    if (r.has("without") && without.empty()) r.fail("without", "names none");
+    std::vector<std::string> known = algorithms().names_of(Routes::kChannels);
+    for (const char* protocol : {"LL", "LL128", "Simple"}) known.emplace_back(protocol);
+    for (const std::string& one : without)
+      if (std::find(known.begin(), known.end(), one) == known.end())
+        r.fail("without", unknown_name("algorithm or protocol", one, known).what());
+    return without;
+  }
   void read_own(ObjectReader& r) {
     if (!switches_.algorithm.empty()) r.fail("algorithm_file", "is taken instead of algorithm: give one of both");
     own_ = read_algorithm(r.required<std::string>("algorithm_file"), [&](const OnlyCall& call) {
@@ -193,7 +226,10 @@ class Asked {
             "",
             {},
             launching_,
-            own_.get()};
+            own_.get(),
+            least_channels_,
+            most_channels_,
+            without_};
   }
 
   std::string op_name_;
@@ -203,7 +239,8 @@ class Asked {
   int calls_;
   SwitchKeys switches_;
   std::string protocol_, engine_{};
-  int channels_ = 0;
+  int channels_ = 0, least_channels_ = 0, most_channels_ = 0;
+  std::vector<std::string> without_{};
   std::unique_ptr<Algorithm> own_{};  ///< of a user's file
   std::vector<std::string> file_warnings_{};
   bool alternatives_ = false;
@@ -230,8 +267,8 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalo
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(machine, ranks);
   query::refuse_keys(r,
-                     {"calls", "protocol", "channels", "algorithm_file", "nvls", "collnet", "pxn", "engine",
-                      "library_topology", "p2p_level", "host_scale"},
+                     {"calls", "protocol", "channels", "least_channels", "most_channels", "without", "algorithm_file",
+                      "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level", "host_scale"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/base/index.hpp"
 #include "sim/records/calibration.hpp"
@@ -14,6 +15,21 @@ namespace {
 
 // Two blocks together move no less than one of them alone, and so on: at most as many times slower as there are.
 constexpr double kMostCrowding = 1;  // source: counted, 1 + crowding = 2 for two blocks
+
+/// Of the nodes beyond two.
+double doublings_of(const Communicator& communicator) { return std::log2(communicator.nodes) - 1; }
+
+/// Most thread blocks whose lines one GPU's proxy sends.
+int blocks_of_proxy(const Communicator& communicator, int blocks) {
+  std::map<int, int> by_gpu;
+  int most = 1;
+  for (int block = 0; block < blocks; ++block) {
+    const Channel& ring = communicator.channels[at(block) % communicator.channels.size()];
+    const int gpu = ring.out.handover ? ring.out.handover->to : ring.order.back();
+    most = std::max(most, ++by_gpu[gpu]);
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -96,19 +112,34 @@ void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
 void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
   const Communicator& communicator = request.communicator;
   if (communicator.nodes == 1) return;
-  const Learned network =
-      learned(request.platform.library_parameters(), communicator.library, key::network_channel[request.protocol]);
-  cost.network_Bps = network.value;
+  const LibraryRow& row = key::network_channel[request.protocol];
+  // source: 3.1 GB/s on two SummitDev nodes with NCCL 2.0 (calibrate/data/summitdev), whose NICs carry 25
+  constexpr double kEarlySpread = 1;
+  const Prior prior{row.prior->value, request.library.keeps_step() ? kEarlySpread : row.prior->spread};
+  const Learned network = learned(request.platform.library_parameters(), communicator.library, row, prior);
+  cost.network_Bps = network.value / (request.protocol == "LL" ? blocks_of_proxy(communicator, request.blocks) : 1);
   cost.set(Figure::kNetwork, {term_of(term::kSerialisation, network, key::network_channel[request.protocol])});
+}
+
+void set_growth(const CostRequest& request, CollectiveCost& cost) {
+  const Communicator& communicator = request.communicator;
+  const Learned growth = learned(request.platform.library_parameters(), communicator.library, key::network_growth);
+  const double doublings = doublings_of(communicator);
+  cost.growth = std::pow(1 + growth.value, doublings);
+  cost.set(Figure::kGrowth,
+           {term_of(term::kContention, growth, key::network_growth, doublings * growth.value / (1 + growth.value))});
 }
 
 void set_rates(const CostRequest& request, CollectiveCost& cost) {
   set_block_rate(request, cost);
   if (request.communicator.nodes == 1) return;
   set_network_rate(request, cost);
+  set_growth(request, cost);
   const Learned hop =
       learned(request.platform.library_parameters(), request.communicator.library, key::network_hop[request.protocol]);
-  cost.network_hop_s = hop.value;
+  const Learned growth =
+      learned(request.platform.library_parameters(), request.communicator.library, key::network_hop_growth);
+  cost.network_hop_s = hop.value * (1 + growth.value * doublings_of(request.communicator));
   cost.set(Figure::kNetworkHop, {{term::kHops, 0, ErrorPart(hop), uncertainty::source_of(hop, uncertainty::kTable),
                                   &key::network_hop[request.protocol]}});
 }

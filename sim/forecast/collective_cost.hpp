@@ -15,7 +15,7 @@ namespace linkcast::collective {
 
 /// Figures that terms of a cost are of: start-up, hop inside a node, both together, hop between nodes, storing and
 /// adding in a hop; rate of a thread block, what storing and adding take of its steps, its rate between
-/// nodes, share of the links' rate.
+/// nodes, what bytes take longer where there are many of these, share of the links' rate.
 enum class Figure {
   kBase,
   kHop,
@@ -27,6 +27,7 @@ enum class Figure {
   kCopySteps,
   kReduceSteps,
   kNetwork,
+  kGrowth,
   kLinks
 };
 
@@ -41,6 +42,7 @@ struct CollectiveCost {
   double base_s = 0, hop_s = 0, network_hop_s = 0;
   double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
   double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
+  double growth = 1;                                             ///< of the bytes' time, by the number of nodes
   double link_share = 1;                                         ///< of multicast: RingLibrary::multicast_share()
   double host_wait = 1;                                          ///< RingLibrary::host_wait()
   double copy_s = 0, reduce_s = 0;                               ///< what a hop takes longer that stores, or adds
@@ -92,7 +94,9 @@ void set_step_costs(const CostRequest& request, CollectiveCost& cost);
 void set_block_rate(const CostRequest& request, CollectiveCost& cost);
 /// Rate of a thread block between nodes; nothing in one node.
 void set_network_rate(const CostRequest& request, CollectiveCost& cost);
-/// Both rates, and hops between nodes.
+/// Growth of the bytes' time with more than two nodes.
+void set_growth(const CostRequest& request, CollectiveCost& cost);
+/// Both rates, growth, and hops between nodes.
 void set_rates(const CostRequest& request, CollectiveCost& cost);
 
 /// Rows of an algorithm that is no ring and no tree: its latency before the bytes, at the start, of each hop inside

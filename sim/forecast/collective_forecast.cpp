@@ -1,5 +1,7 @@
 #include "sim/forecast/collective_forecast.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -86,6 +88,7 @@ std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run, d
     }
   };
   add(Figure::kLinks, 1);
+  add(Figure::kGrowth, -1);
   const bool limited = std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end();
   if (const double blocks = plan.choice.runs().block_share(job, plan, limited); blocks > 0)
     add(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock, blocks);
@@ -118,6 +121,7 @@ uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, 
   if (memory_unknown(job)) terms.add(term::kHostPath, kHostMemoryError);
   terms.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
   terms.bound(run.wire_s);
+  for (const LikelyRun& one : run.instead) terms.mix(one.share, one.run.time_s(), terms_of(job, one.run).interval());
   return terms;
 }
 
@@ -157,6 +161,18 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
   return names;
 }
 
+/// "near tie: ..."; empty: none.
+std::string near_tie(const CollectiveJob& job, const CollectiveRun& run) {
+  std::string others;
+  for (const LikelyRun& one : run.instead)
+    others +=
+        fmt::format("{}{} {} ({:.0f} % likely, {})", others.empty() ? "" : ", ", one.run.plan.choice.algorithm,
+                    one.run.plan.choice.protocol, 100 * one.share, to_text(Seconds{job.launched_s(one.run.time_s())}));
+  if (others.empty()) return "";
+  return fmt::format("near tie: the library may choose {} instead of {} {}; NCCL_ALGO and NCCL_PROTO decide it", others,
+                     run.plan.choice.algorithm, run.plan.choice.protocol);
+}
+
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 /// @param named  so many of the limits are looked at
 std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveRun& run, std::size_t named) {
@@ -180,6 +196,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
   for (const std::string& name : nominal_rates(job, run, named))
     warnings.push_back("the rate of " + name + " is nominal, not calibrated");
   for (std::string& warning : run.plan.choice.runs().warnings(job, run.plan)) warnings.push_back(std::move(warning));
+  if (std::string tie = near_tie(job, run); !tie.empty()) warnings.push_back(std::move(tie));
   if (job.communicator.fallback) warnings.push_back(job.communicator.why);
   if (memory_unknown(job))
     warnings.push_back("what several GPUs together get of host memory was never measured on " +

@@ -37,8 +37,10 @@ struct CollectiveJob {
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
   /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
   std::vector<int> order{};
-  launch::Launching launching{};   ///< who issues its calls; unless said the devices alone
-  const Algorithm* own = nullptr;  ///< a user's algorithm, in the place of the library's choice
+  launch::Launching launching{};              ///< who issues its calls; unless said the devices alone
+  const Algorithm* own = nullptr;             ///< a user's algorithm, in the place of the library's choice
+  int least_channels = 0, most_channels = 0;  ///< as channels, where only one end is said
+  std::vector<std::string> without{};         ///< algorithms and protocols to leave out
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
   /// Whether the library sends it as rounds of messages.
@@ -48,6 +50,10 @@ struct CollectiveJob {
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }
+  /// Request to its library's cost model.
+  [[nodiscard]] TunerRequest tuner_request() const {
+    return {call(), {size_B}, algorithm, protocol, nvls, collnet, channels, least_channels, most_channels, without};
+  }
   /// Of one of its calls. @param device_s  that the devices take for it
   [[nodiscard]] double launched_s(double device_s) const { return launching.time_s(device_s); }
   /// Whether all ranks send their messages at once, instead of rings and trees.

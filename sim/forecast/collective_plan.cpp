@@ -15,10 +15,6 @@ int total_blocks(const Communicator& communicator) {
   return blocks;
 }
 
-TunerRequest request_of(const CollectiveJob& job) {
-  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls, job.collnet, job.channels};
-}
-
 /// Algorithm of versions without a cost model.
 const std::string& only_algorithm() {
   static const std::string only = [] {
@@ -31,10 +27,10 @@ const std::string& only_algorithm() {
 
 Choice library_choice(const CollectiveJob& job) {
   if (job.of_messages()) return {kGroupedMessages, ""};
-  const auto choice = job.rings().choose(job.node(), job.communicator, request_of(job));
+  const auto choice = job.rings().choose(job.node(), job.communicator, job.tuner_request());
   if (choice)
-    return {choice->entry.algorithm, choice->entry.protocol, choice->channels,
-            choice->payload_share,   choice->in_flight_B,    choice->why};
+    return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share,
+            choice->in_flight_B,     choice->cuts_chunks,    choice->why};
   const std::string& only = only_algorithm();
   if (!job.algorithm.empty() && job.algorithm != only)
     throw InputError("algorithm: " + job.communicator.library + " has no " + job.algorithm);

@@ -6,6 +6,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/forecast/near_ties.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -23,6 +24,39 @@ CollectiveRun run_rounds(const CollectiveJob& job, Solver& solver) {
   run.flow_s = run.scheduled->time_s();
   run.wire_s = run.scheduled->times.wire_s;
   return run;
+}
+
+CollectiveRun run_planned(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
+  CollectiveRun run{plan(job, problem)};
+  read_solution(job, problem, solver.run(problem.problem()), run);
+  return run;
+}
+
+/// Near a tie all that may run, the likeliest first; else nothing. The more likely the less slow they are: libraries
+/// are tuned, and their owners set what goes wrong.
+std::vector<LikelyRun> likely_runs(const CollectiveJob& job, Solver& solver) {
+  std::vector<LikelyRun> likely;
+  const std::vector<NearRow> rows = near_rows(job);
+  if (rows.empty()) return likely;
+  const auto plain = job.rings().choose(job.node(), job.communicator, job.tuner_request());
+  double sum = 0;
+  for (const NearRow& row : rows) {
+    CollectiveJob as = job;
+    as.algorithm = row.algorithm;
+    as.protocol = row.protocol;
+    CollectiveRun run = run_alone(as, solver);
+    if (plain) run.plan.choice.why = plain->why;
+    const double weight = row.weight / run.time_s();
+    sum += weight;
+    likely.push_back({std::move(run), weight});
+  }
+  std::stable_sort(likely.begin(), likely.end(),
+                   [](const LikelyRun& a, const LikelyRun& b) { return a.share > b.share; });
+  std::erase_if(likely, [&](const LikelyRun& one) { return one.share < kLeastShare * sum; });
+  sum = 0;
+  for (const LikelyRun& one : likely) sum += one.share;
+  for (LikelyRun& one : likely) one.share /= sum;
+  return likely;
 }
 
 /// One activity for all messages between nodes, each at the rate of the slowest.
@@ -90,7 +124,7 @@ void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem
   run.wire_s = problem.wire_bound_s();
   if (job.one_node()) run.plan.links_s = problem.links_bound_s();
   const Algorithm& algorithm = run.plan.choice.runs();
-  run.stretch = algorithm.stretch(job, run.plan, run.flow_s);
+  run.stretch = algorithm.stretch(job, run.plan, run.flow_s) * run.plan.cost.growth;
   run.flow_s *= run.stretch;
   const double hidden = algorithm.hidden_s(job, run.plan, run.flow_s);
   run.plan.latency_s += run.plan.hidden_s - hidden;
@@ -100,16 +134,29 @@ void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
-  CollectiveRun run{plan(job, problem)};
-  read_solution(job, problem, solver.run(problem.problem()), run);
+  std::vector<LikelyRun> likely = likely_runs(job, solver);
+  if (likely.empty()) return run_planned(job, solver, problem);
+  CollectiveJob chosen = job;
+  chosen.algorithm = likely.front().run.plan.choice.algorithm;
+  chosen.protocol = likely.front().run.plan.choice.protocol;
+  CollectiveRun run = run_planned(chosen, solver, problem);
+  run.plan.choice.why = likely.front().run.plan.choice.why;
+  likely.erase(likely.begin());
+  run.instead = std::move(likely);
   return run;
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
   if (job.of_rounds()) return run_rounds(job, solver);
   if (job.of_messages() && !job.one_node()) return run_between(job, solver, wanted);
+  if (std::vector<LikelyRun> likely = likely_runs(job, solver); !likely.empty()) {
+    CollectiveRun run = std::move(likely.front().run);
+    likely.erase(likely.begin());
+    run.instead = std::move(likely);
+    return run;
+  }
   activities::ClusterProblem problem(job.machine);
-  return run_alone(job, solver, problem);
+  return run_planned(job, solver, problem);
 }
 
 SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr double kUnmeasured = 0.3;
 constexpr double kNoneFitted = 0.12;
 constexpr double kRounding = 1e-12;  // source: ours, of a time: far above what sums of doubles lose, far below a term
 constexpr double kDecides = 0.1;     // source: ours, share of a time
+constexpr double kNarrowest = 1e-6;  // source: ours, of ln(time): a spread that is none
+constexpr int kHalvings = 50;        // source: ours, a double's digits
 constexpr std::string_view kInherited = "inherited:";
 
 }  // namespace
@@ -87,15 +90,50 @@ double Terms::time_s() const {
   return host_->in_engine ? device_s_ + host_->wait.s : paced_s(host_->issue.s, device_s_, host_->wait.s, host_->calls);
 }
 
-Interval Terms::devices() const {
+double Terms::variance() const {
   std::vector<ErrorPart> parts;
   parts.reserve(terms_.size());
   for (const Term& term : terms_) parts.push_back(term.spread);
-  const double spread = std::exp(kNinetyPercentSigmas * std::sqrt(variance_of(*calibration_, parts)));
+  return variance_of(*calibration_, parts);
+}
+
+Interval Terms::mixture(const Interval& own) const {
+  double rest = 1;
+  for (const Other& other : others_) rest -= other.share;
+  std::vector<Other> all = others_;
+  all.push_back({rest, device_s_, own});
+  Interval widest = own;
+  for (const Other& one : all)
+    widest = {std::min(widest.low_s, one.interval.low_s), std::max(widest.high_s, one.interval.high_s)};
+  // Each is two halves of lognormal distributions around its time.
+  const auto below = [&](double time_s) {
+    double sum = 0;
+    for (const Other& one : all) {
+      const double end_s = time_s < one.time_s ? one.interval.low_s : one.interval.high_s;
+      const double sigma = std::max(std::abs(std::log(end_s / one.time_s)) / kNinetyPercentSigmas, kNarrowest);
+      sum += one.share * std::erfc(-std::log(time_s / one.time_s) / sigma / std::numbers::sqrt2) / 2;
+    }
+    return sum;
+  };
+  const auto quantile = [&](double share) {
+    double low = std::log(widest.low_s), high = std::log(widest.high_s);
+    for (int halvings = 0; halvings < kHalvings; ++halvings) {
+      const double middle = (low + high) / 2;
+      (below(std::exp(middle)) < share ? low : high) = middle;
+    }
+    return std::exp((low + high) / 2);
+  };
+  constexpr double kTail = 0.05;  // source: 90 % between them
+  return {std::min(quantile(kTail), device_s_), std::max(quantile(1 - kTail), device_s_)};
+}
+
+Interval Terms::devices() const {
+  const double spread = std::exp(kNinetyPercentSigmas * std::sqrt(variance()));
   if (!std::isfinite(ends_.low_s) || !std::isfinite(ends_.high_s) || !std::isfinite(spread))
     throw InvariantError("a forecast of " + std::to_string(device_s_) + " s that is " + std::to_string(spread) +
                          " times uncertain");
-  return {std::max(ends_.low_s / spread, std::min(wire_s_, ends_.low_s)), ends_.high_s * spread};
+  const Interval own{std::max(ends_.low_s / spread, std::min(wire_s_, ends_.low_s)), ends_.high_s * spread};
+  return others_.empty() ? own : mixture(own);
 }
 
 Interval Terms::interval() const {
@@ -108,8 +146,13 @@ Interval Terms::interval() const {
 }
 
 std::vector<Term> Terms::list() const {
-  if (!host_) return terms_;
   std::vector<Term> terms = terms_;
+  if (!others_.empty()) {
+    const Interval all = devices();
+    const double sigma = std::log(all.high_s / all.low_s) / (2 * kNinetyPercentSigmas);
+    terms.push_back({term::kChoice, 0, ErrorPart(std::sqrt(std::max(0.0, sigma * sigma - variance()))), kTable});
+  }
+  if (!host_) return terms;
   const double whole_s = time_s(), issue_s = host_->issue.s;
   const double part = issue_s <= device_s() ? 1 : host_->calls == 0 ? 0 : 1.0 / host_->calls;
   const double devices_s = part * device_s(), launch_s = whole_s - devices_s;

@@ -35,12 +35,14 @@ struct Term {
 };
 /// Labels: start-up of the whole, hops one after the other, bytes on the tightest link or thread block, chunks and
 /// turns that bytes wait for, others on the same links, parts that do not begin at 16 bytes, hops through host memory,
-/// latency of the fabric and waits there, calls of the host, residuals of fits and what nobody measured.
+/// latency of the fabric and waits there, calls of the host, residuals of fits and what nobody measured, what a library
+/// may run instead.
 namespace term {
 inline constexpr std::string_view kBase = "base", kHops = "hops", kSerialisation = "serialisation",
                                   kFilling = "filling", kContention = "contention", kAlignment = "alignment",
                                   kHostPath = "host path", kDistance = "distance", kLaunch = "launch", kNoise = "noise",
-                                  kMisfit = "misfit", kReduction = "reduction", kStaging = "staging";
+                                  kMisfit = "misfit", kReduction = "reduction", kStaging = "staging",
+                                  kChoice = "choice";
 }  // namespace term
 /// Sources; the provenance of a parameter (Parameter::provenance) is one too. kPrior is a prior beside measurements.
 inline constexpr std::string_view kMeasured = "measured", kTable = "library's table", kAssumed = "assumed",
@@ -95,6 +97,8 @@ class Terms {
   /// @param wire_s  least time that the bytes can take (ClusterProblem::wire_bound_s). Where measured rates exceed
   ///                nominal ones the time itself is the bound
   void bound(double wire_s) { wire_s_ = wire_s; }
+  /// The devices may, with a probability, do something else instead, which takes so long.
+  void mix(double share, double time_s, const Interval& interval) { others_.push_back({share, time_s, interval}); }
   /// A host issues it. At both ends of the interval host and devices are taken together.
   void issue(const HostPart& host) { host_ = host; }
 
@@ -114,7 +118,16 @@ class Terms {
   [[nodiscard]] Term* find(std::string_view label);
 
   const Calibration* calibration_;
+  struct Other {
+    double share, time_s;
+    Interval interval;
+  };
+  /// Ends of 90 % of all that the devices may do. @param own  of what the terms are of
+  [[nodiscard]] Interval mixture(const Interval& own) const;
+  [[nodiscard]] double variance() const;
+
   double device_s_, wire_s_ = 0;
+  std::vector<Other> others_{};
   Interval ends_;
   std::vector<Term> terms_{};
   std::optional<HostPart> host_{};

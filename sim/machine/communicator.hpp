@@ -1,6 +1,7 @@
 #pragma once
 // What a communication library builds before it moves a byte (rings, trees), what it believes they carry, and what it
 // takes for a size.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -103,8 +104,9 @@ struct TunerChoice {
   int channels = 1;  ///< thread blocks
   int threads = 0;   ///< of each block that move data
   double payload_share = 1;
-  double in_flight_B = 0;  ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
-  std::string why{};       ///< an engine leaves the call to the library below it, or what its choice rests on
+  double in_flight_B = 0;   ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
+  bool cuts_chunks = true;  ///< trees in Simple get smaller chunks where there are few of them for their depth
+  std::string why{};        ///< an engine leaves the call to the library below it, or what its choice rests on
 };
 
 /// How the library sends one message between two ranks.
@@ -116,13 +118,19 @@ struct MessageChoice {
 };
 
 struct TunerRequest {
-  std::string operation;  ///< all_reduce, all_gather, ...
-  Bytes size;             ///< in the nccl-tests sense
-  std::string algorithm;  ///< empty, or forced
-  std::string protocol;   ///< empty, or forced
-  bool nvls = true;       ///< false: without multicast, as NCCL_NVLS_ENABLE=0
-  bool collnet = false;   ///< the switches between nodes reduce, as NCCL_COLLNET_ENABLE=1
-  int channels = 0;       ///< 0, or forced, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS
+  std::string operation;                      ///< all_reduce, all_gather, ...
+  Bytes size;                                 ///< in the nccl-tests sense
+  std::string algorithm;                      ///< empty, or forced
+  std::string protocol;                       ///< empty, or forced
+  bool nvls = true;                           ///< false: without multicast, as NCCL_NVLS_ENABLE=0
+  bool collnet = false;                       ///< the switches between nodes reduce, as NCCL_COLLNET_ENABLE=1
+  int channels = 0;                           ///< 0, or forced, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS
+  int least_channels = 0, most_channels = 0;  ///< 0, or one of these two alone
+  std::vector<std::string> without{};         ///< algorithms and protocols to leave out
+  [[nodiscard]] bool leaves_out(const TunerEntry& entry) const {
+    return std::any_of(without.begin(), without.end(),
+                       [&](const std::string& one) { return one == entry.algorithm || one == entry.protocol; });
+  }
 };
 
 /// Start-up of an algorithm that is no ring and no tree of GPUs, in parts: how long one takes, and how many there are.

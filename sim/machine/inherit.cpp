@@ -96,10 +96,11 @@ double rate_of(const Topology& topology, const std::string& kind) {
   return 0;
 }
 
-/// What a thread block of a library moves between nodes.
+/// Pace of a thread block of a library between nodes, and its loss where there are more of them.
 bool is_network_pace(const std::string& name) {
   const auto& rows = key::network_channel.all();
-  return std::any_of(rows.begin(), rows.end(), [&](const LibraryRow& row) { return is_of(name, row); });
+  return is_of(name, key::network_growth) || is_of(name, key::network_hop_growth) ||
+         std::any_of(rows.begin(), rows.end(), [&](const LibraryRow& row) { return is_of(name, row); });
 }
 
 class Loan {

@@ -9,6 +9,7 @@
 #include "sim/machine/library_name.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
+#include "sim/query/nccl_environment.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
@@ -215,11 +216,14 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
     Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     renamed = respell(query_kinds().get(kind).keys(), named);
+    std::vector<std::string> idle;
+    if (find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr) idle = take_nccl_environment(named);
     ObjectReader numbered(named, name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
     Json result = kind_answer(edited, numbered);
     for (auto& [key, value] : result.get_ref<Json::object_t&>()) out[key] = std::move(value);
+    for (std::string& warning : idle) out["warnings"].push_back(std::move(warning));
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);

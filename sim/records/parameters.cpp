@@ -63,6 +63,8 @@ constexpr const ParameterRow* kRows[] = {
     &key::launch_send,
     &key::launch_gpu,
     &key::launch_batch,
+    &key::network_growth,
+    &key::network_hop_growth,
     &key::narrow8,
     &key::narrow4,
     &key::sendrecv_base,

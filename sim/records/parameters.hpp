@@ -382,13 +382,32 @@ inline constexpr ProtocolRows network_hop{
     subjects::kNetwork,
     library_network_hop,
     {Prior{5e-6, 0.7}, Prior{8.5e-6, 0.7}, Prior{14e-6, 0.7}}};  // source: as above
-// Between nodes a proxy thread of the CPU moves the bytes on: the NIC's rate, but in LL, whose lines it has to look
-// through. source: assumed; LL 0.29, 1.4 and 0.19 GB/s on ABCI's V100 and A100 and on Alps (fitted, docs/accuracy.md;
-// mean of the logarithms, and their spread)
+// Between nodes a proxy thread of each GPU moves the bytes on. In LL it looks through their lines, for all blocks of
+// its GPU: 0.4 GB/s on Alps (fitted, docs/accuracy.md), 2 to 4 on machines whose trees take LL up to 192 to 384 KiB,
+// and rings of 16 ranks up to 768 KiB, before LL128 is as fast (aws-ofi-nccl, tables of its tuner for p5en and p6). The
+// others it only starts: a block moves the NIC's rate, 22 to 24 GB/s of 16 that share eight of 50 GB/s (public tables
+// of nccl-tests: 355 to 377 GB/s a node), and LL128 on EFA as much up to 1 GiB
 inline constexpr ProtocolRows network_channel{
     subjects::kNetwork,
-    {.what = "channel_Bps", .unit = "B/s", .meaning = "NCCL: most that one thread block moves between nodes"},
-    {Prior{0.43e9, 1}, Prior{15e9, 1}, Prior{25e9, 1}}};  // source: as above
+    {.what = "channel_Bps",
+     .unit = "B/s",
+     .meaning = "NCCL: most that one thread block moves between nodes; in LL "
+                "all blocks of a GPU together"},
+    {Prior{2.5e9, 0.8}, Prior{20e9, 0.4}, Prior{30e9, 0.3}}};  // source: above
+// What all nodes together add: cables that other traffic fills, ranks that begin late, noise. source: reduce_scatter on
+// 4, 16 and 128 nodes of eight H100 (NVIDIA/nccl issue 1229): 360, 320 and 260 GB/s; steps after fits to two and 64
+// nodes of Alps and two and eight of ABCI (docs/accuracy.md)
+inline constexpr LibraryRow network_growth{
+    {.what = "growth",
+     .unit = "1",
+     .meaning = "NCCL: what bytes take longer between nodes with each doubling of them beyond two",
+     .subject = "network",
+     .prior = Prior{0.05, 0.7}}};  // source: above
+inline constexpr LibraryRow network_hop_growth{{.what = "hop_growth",
+                                                .unit = "1",
+                                                .meaning = "NCCL: the same of a step between nodes",
+                                                .subject = "network",
+                                                .prior = Prior{0.05, 0.7}}};  // source: above
 inline constexpr LibraryRow narrow8{
     {.what = "narrow8_share",
      .unit = "1",

@@ -74,7 +74,7 @@ TEST_CASE("buffers that a call touches: of rings at most 4 MiB a block, of messa
 TEST_CASE("narrow accesses take their share of a block's rate, but of LL none", "[physics][cost]") {
   const auto node =
       made_platform("hgx-h200", {{"ring.Simple.narrow4_share", 0.44}}, {{"ring.Simple.narrow4_share", 0.05}});
-  const TableRings table;  // believes 0.6 of 8 bytes, 0.35 of 4
+  const TableRings table;  // estimates 0.6 of 8 bytes, 0.35 of 4
   const Communicator made = made_ring({0, 1, 2});
   const auto rate = [&](const std::string& protocol, double distance_B) {
     CollectiveCost cost;

@@ -18,7 +18,7 @@ namespace {
 
 using collective::CollectiveJob;
 
-constexpr double kNic_Bps = 50e9;  // NDR, 400 Gb/s
+constexpr double kNic_Bps = 0.92 * 50e9;  // NDR, 400 Gb/s, and what networks attain that nobody measured
 const std::string kSwitch =
     "fabric single_switch:nodes=64,radix=512,routing=adaptive,source=test,links.host.cable=ib_ndr,"
     "links.host.bandwidth=50 GB/s,links.host.latency=300 ns,links.host.source=test";
@@ -75,10 +75,11 @@ TEST_CASE("messages between nodes: cards carry what each rank sends and gets", "
     const double n = nodes, size = 600e6;
     INFO(nodes);
     // ranks that only send or only receive start one of their two jobs: 0.9 of the base
+    const double grown = 1 + key::network_hop_growth.prior->value * (std::log2(n) - 1);
     const auto takes = [&](const char* op, double bytes, double begun = 1) {
       const Json answer = between(fast, nodes, 1, op, size);
       CHECK_THAT(flow_s(answer), WithinRel(bytes / kNic_Bps, 0.02));  // the fabric's links, or a little of headers
-      CHECK_THAT(latency(answer), WithinRel(begun * (10e-6 + 2e-6) + 8e-6, kExact));
+      CHECK_THAT(latency(answer), WithinRel(begun * (10e-6 + 2e-6) + 8e-6 * grown, kExact));
       CHECK(answer["protocol"] == "Simple");
       CHECK(answer["algorithm"] == "messages");
       return answer;
@@ -136,15 +137,16 @@ TEST_CASE("messages between nodes that blocks limit are as unsure as the blocks 
   }
 }
 
-TEST_CASE("messages: small ones take LL, a group starts with its slowest", "[physics][messages]") {
+TEST_CASE("messages: between nodes small ones take no LL, a group starts with its slowest", "[physics][messages]") {
   const std::string fast = machine(1e12, 1e12);
   const Json small = between(fast, 2, 1, "sendrecv", 8);
-  CHECK(small["protocol"] == "LL");
-  CHECK_THAT(latency(small), WithinRel(10e-6 + 5e-6, kExact));
+  CHECK(small["protocol"] == "Simple");
+  CHECK_THAT(latency(small), WithinRel(10e-6 + 2e-6 + 8e-6, kExact));
   // a small message beside a large one: the protocol shown is that of the largest
   const Json mixed = between(fast, 3, 1, "alltoallv", 0, {{"sizes_B", only(3, {{{0, 1}, 8}, {{1, 2}, 80e6}})}});
   CHECK(mixed["protocol"] == "Simple");
-  CHECK_THAT(latency(mixed), WithinRel(10e-6 + 2e-6 + 8e-6, kExact));
+  const double grown = 1 + key::network_hop_growth.prior->value * (std::log2(3) - 1);
+  CHECK_THAT(latency(mixed), WithinRel(10e-6 + 2e-6 + 8e-6 * grown, kExact));
   CHECK_THAT(flow_s(mixed), WithinRel(80e6 / kNic_Bps, 0.02));
   CHECK(mixed["messages"] == 2);
   CHECK_THAT(mixed["algbw_Bps"].get<double>() * mixed["time_s"].get<double>(), WithinRel(80e6, kExact));

@@ -136,7 +136,7 @@ TEST_CASE("a library cannot see that a GPU or a cable is slow", "[physics][whati
       Json query{{"kind", "collective"}, {"platform", platform}, {"op", "reduce"}, {"gpus", gpus}};
       query["size_B"] = 16777216;
       query["library"] = library;
-      query["alternatives"] = true;                                                  // and what the library believes
+      query["alternatives"] = true;                                                  // and the tuner estimate
       if (edit.rfind("scale", 0) == 0 && std::string(platform) == "alps") continue;  // no GPU of it has PCIe
       INFO(query << edit);
       const Json both = whatif(query, {edit});

@@ -117,7 +117,7 @@ TEST_CASE("blocks from 2.27 on: whole cells of 16 KiB of traffic", "[unit][block
   CHECK(graph::with_blocks(traits_of("nccl-2.27"), made, row("ring", "LL"), {"all_reduce", {0}, "", ""}).channels == 1);
 }
 
-TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB of each that it might get",
+TEST_CASE("a message gets the channels divided by the ranks, in a node LL up to 16 KiB of each that it might get",
           "[unit][blocks]") {
   struct Case {
     int count, gpus, nodes, of_pair;
@@ -139,7 +139,7 @@ TEST_CASE("a message gets the channels divided by the ranks, LL up to 16 KiB of 
     for (double size = 8; size < 8e9; size *= 2.3) {
       INFO(one.count << " " << one.gpus << " " << one.nodes << " " << one.of_pair << " " << size);
       const MessageChoice choice = graph::message_of(made, size, 0);
-      const bool small = size <= 16384.0 * (one.nodes > 1 ? share : most);
+      const bool small = one.nodes == 1 && size <= 16384.0 * most;
       CHECK(choice.all_channels == all);
       CHECK(choice.protocol == (small ? "LL" : "Simple"));
       CHECK(choice.payload_share == (small ? 0.5 : 1));

@@ -69,7 +69,7 @@ void add_fabric(const Json& fabric, std::vector<Cause>& causes) {
   }
 }
 
-/// What the fabric says of a node's ports; empty: nothing.
+/// Ports of a node as the fabric says; empty: it says nothing.
 Json host_port(const Topology& wiring) {
   if (!wiring.fabric.is_object()) return Json::object();
   return wiring.fabric.value("links", Json::object()).value("host", Json::object());

@@ -142,7 +142,7 @@ bool between_nodes(const Diagnosis& diagnosis) {
   return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.query.value("nodes", 1) > 1; });
 }
 
-/// What would decide where the log cannot tell.
+/// The check that would decide where the log cannot tell.
 std::string deciding_step(const Diagnosis& diagnosis) {
   std::vector<std::string> steps;
   const SizeClass* worst = least_sure(diagnosis.classes);

@@ -15,10 +15,10 @@ namespace {
 // Any point. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink, where the model was
 // fitted to one of them (python/run.py plots.transfer); the interval covers the smaller ones
 constexpr double kBoxReach = 1.1;
-// Collectives of more nodes than any calibration has. source: all_reduce on 64 nodes of Alps, three neighbouring sizes:
-// 2.3 times beyond the interval of a forecast from two nodes
+// Collectives of more nodes than two, which few calibrations have. source: all_reduce on 64 nodes of Alps, three
+// neighbouring sizes: 2.3 times beyond the interval of a forecast from two nodes
 constexpr double kManyNodesReach = 2.5;
-constexpr int kMeasuredNodes = 2;  // source: calibrate/data, the most nodes of NCCL's collectives
+constexpr int kMeasuredNodes = 2;  // source: as above
 // Two nodes over a network that nobody measured for this machine. source: ours; the start-ups of ABCI, Alps and clouds
 // differ by 3, half of that is in the interval
 constexpr double kUnmeasuredNetworkReach = 1.5;

@@ -33,7 +33,7 @@ inline constexpr std::size_t kRepeats = 3;
 /// So many times beyond its interval a healthy machine may lie, by point.
 std::vector<double> reaches_of(const Platform& platform, const std::vector<validate::ComparedPoint>& points);
 
-/// Of one point alone. @param reach  of reaches_of()
+/// A point alone. @param reach  of reaches_of()
 Finding finding_of(const validate::ComparedPoint& point, double reach);
 
 /// Small sizes show start-ups, large ones rates: one of both, of one operation or transport.

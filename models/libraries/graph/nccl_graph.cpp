@@ -13,6 +13,7 @@
 #include "models/libraries/graph/version.hpp"
 #include "models/libraries/ring_search.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/cluster.hpp"
 #include "sim/machine/communicator.hpp"
 #include "sim/machine/library.hpp"
@@ -162,13 +163,14 @@ class NcclGraph final : public Library, public RingLibrary {
     for (const TunerEntry& row : rows) {
       if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
       if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
-      if (tuned(row.algorithm).multicast && !request.nvls) continue;
+      if ((tuned(row.algorithm).multicast && !request.nvls) || request.leaves_out(row)) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)
       throw InputError(version_->name + " has no " + request.algorithm +
                        (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
-                       request.operation + " here");
+                       request.operation + " here" +
+                       (request.without.empty() ? "" : " without " + joined(request.without)));
     return with_blocks(version_->tuner, communicator, *best, request);
   }
 

@@ -286,7 +286,8 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
     choice.channels = communicator.nvls_blocks;
     return choice;
   }
-  choice.channels = request.channels > 0 ? request.channels : blocks_of(communicator);
+  choice.channels = request.channels > 0 ? request.channels : std::max(blocks_of(communicator), request.least_channels);
+  if (request.most_channels > 0) choice.channels = std::min(choice.channels, request.most_channels);
   const double least = least_per_thread(communicator, entry);
   while (request.size.si < choice.channels * choice.threads * least) {
     if (choice.channels >= 2)
@@ -296,6 +297,7 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
     else
       break;
   }
+  choice.cuts_chunks = !traits.whole_chunks;
   if (traits.cells) choice.channels = channels_with_cells(choice.channels, communicator, entry, request);
   return choice;
 }
@@ -306,7 +308,9 @@ MessageChoice message_of(const Communicator& communicator, double size_B, int fo
   const int most = communicator.message_channels > 0 ? std::min(all, communicator.message_channels) : all;
   int least = most;
   while (least > 1 && least * communicator.ranks() > all) least /= 2;
-  const bool small = size_B <= kLLPart_B * (communicator.message_channels > 0 ? most : least);
+  // Between nodes they have no buffers for LL. source: models/libraries/SOURCES.md, "Graph era: messages"
+  const bool small =
+      communicator.nodes == 1 && size_B <= kLLPart_B * (communicator.message_channels > 0 ? most : least);
   const auto parts = [&](double part_B) {
     return std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / part_B))));
   };

@@ -198,6 +198,7 @@ TunerTraits tuner_v2_20() {
   TunerTraits t = tuner_v2_18();
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = t.tree.network_hop[2] = 28;
   t.nvls_parts = NvlsParts::kShare;
+  t.whole_chunks = true;
   return t;
 }
 

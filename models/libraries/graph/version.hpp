@@ -132,6 +132,7 @@ struct TunerTraits {
   double plateau = 0, plateau_ampere = 0;  ///< ring Simple all_reduce between nodes: latency times this at mid sizes
   bool late_corrections = false;           ///< the later of two tables that correct trees for the size
   bool cells = false;                      ///< work is cut into whole cells before channels get it
+  bool whole_chunks = false;               ///< trees in Simple take whole chunks, however few
 };
 
 struct Version {

@@ -11,6 +11,7 @@
 #include "sim/machine/transport.hpp"
 #include "sim/plan/network_load.hpp"
 #include "sim/query/key.hpp"
+#include "sim/query/nccl_environment.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 
@@ -30,6 +31,11 @@ Json other_of(const std::string& text, const std::string& option) {
   other.update(query::size_keys_of(parts[1], option));
   if (parts.size() == 4) other["nodes"] = query::numbers_of(parts[3], option);
   return other;
+}
+
+Json names_of(const std::string& text, const std::string& option) {
+  if (text.empty() || text.ends_with(',')) throw InputError(option + ": names none, or ends with a comma");
+  return split(text, ',');
 }
 
 /// Algorithms that a query may force: all but groups of messages.
@@ -74,6 +80,38 @@ KeyTable size_keys() {
        .cli = {.name = "--sizes", .parse = query::sizes_of}}};
 }
 
+/// Settings of NCCL's environment, one by one and as it is.
+KeyTable settings() {
+  return {{.name = "least_channels",
+           .type = ValueType::kWhole,
+           .help = "thread blocks of each GPU at least, before a small size leaves some out, as NCCL_MIN_NCHANNELS",
+           .unset = "what the library takes",
+           .least = 1,
+           .example = "16",
+           .cli = {.name = "--least-channels"}},
+          {.name = "most_channels",
+           .type = ValueType::kWhole,
+           .help = "the same at most, as NCCL_MAX_NCHANNELS",
+           .unset = "what the library takes",
+           .least = 1,
+           .example = "8",
+           .cli = {.name = "--most-channels"}},
+          {.name = "without",
+           .type = ValueType::kTexts,
+           .help = "algorithms and protocols to leave out, as NCCL_ALGO and NCCL_PROTO with ^",
+           .unset = "none",
+           .files = query::Files::kNone,
+           .example = R"(["LL"])",
+           .cli = {.name = "--without", .parse = names_of, .type_name = "NAME,..."}},
+          {.name = "nccl_env",
+           .type = ValueType::kObject,
+           .help = "NCCL's environment, instead of keys that say the same: NCCL_PROTO=^LL,NCCL_MAX_NCHANNELS=8",
+           .unset = "nothing is set",
+           .files = query::Files::kNone,
+           .example = R"({"NCCL_PROTO": "^LL"})",
+           .cli = {.name = "--nccl-env", .parse = query::nccl_environment_of, .type_name = "NAME=VALUE,..."}}};
+}
+
 KeyTable choices() {
   Key own =
       query::algorithm_file_key("schedule of your own, in MSCCL's XML: it runs in the place of the library's choice");
@@ -99,6 +137,7 @@ KeyTable choices() {
            .unset = "what the library takes for the size",
            .least = 1,
            .example = "16",
+           .excludes = {"least_channels", "most_channels"},
            .cli = {.name = "--channels"}},
           {.name = "nvls",
            .type = ValueType::kFlag,
@@ -172,6 +211,7 @@ class CollectiveQuery final : public query::QueryKind {
                                                  query::member_keys(),
                                                  size_keys(),
                                                  choices(),
+                                                 settings(),
                                                  query::library_topology_keys(),
                                                  surroundings(),
                                                  query::noise_keys(),
