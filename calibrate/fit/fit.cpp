@@ -14,6 +14,7 @@
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/machine/inherit.hpp"
 #include "sim/machine/structure.hpp"
 #include "sim/records/calibration.hpp"
 
@@ -170,10 +171,8 @@ void inherit_libraries(FitContext& context, const FitRequest& request) {
     const double spread = same ? kSameCapability : kOtherMachine;
     for (const auto& [name, parameter] : calibration.parameters) {
       // Which version runs is no cost: another machine's says nothing of it.
-      // what many nodes add is of a fabric, not of a library
-      const bool growth = is_of(name, key::network_growth) || is_of(name, key::network_hop_growth);
-      if (growth || !is_of_library(name) || is_of(name, key::library_version) || context.found.contains(name) ||
-          parameter.inherited())
+      if (lending::is_growth(name) || !is_of_library(name) || is_of(name, key::library_version) ||
+          context.found.contains(name) || parameter.inherited())
         continue;
       Parameter inherited = parameter;
       inherited.provenance = "inherited:" + calibration.name;

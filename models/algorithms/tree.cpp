@@ -124,7 +124,7 @@ double chunk_between_B(const CollectiveJob& job, const collective::Choice& choic
   const double block_B = job.size_B / choice.blocks, members = static_cast<double>(job.communicator.gpus.size());
   if (choice.protocol == "LL") return 32768;
   if (choice.protocol == "Simple") {
-    if (!choice.cuts_chunks) return kChunk_B;
+    if (choice.whole_chunks) return kChunk_B;
     return cut_chunk_B(block_B, members - 1 + std::log2(job.communicator.nodes));
   }
   const double depth = 1 + std::log2(job.communicator.nodes) + members / 10;

@@ -18,7 +18,7 @@ Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast&
   for (const TunerEntry& entry : job.rings().tuner(job.node(), job.communicator, request)) {
     const bool is_taken = job.own == nullptr && entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
     if (is_taken) found.believes = entry;
-    if (is_taken || !entry.enabled || request.leaves_out(entry)) continue;
+    if (is_taken || !entry.enabled || !request.admits(entry)) continue;
     CollectiveJob other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;

@@ -179,6 +179,7 @@ class Asked {
 
   /// Settings that nothing reads here.
   void refuse_settings(const ObjectReader& r) const {
+    if (least_channels_ == 0 && most_channels_ == 0 && without_.empty()) return;
     const CollectiveJob job = this->job();
     std::string why;
     if (!communicator_->caller.empty())
@@ -190,8 +191,9 @@ class Asked {
     if (!why.empty()) query::refuse_keys(r, {"least_channels", "most_channels", "without"}, why);
   }
   static std::vector<std::string> read_without(ObjectReader& r) {
-    const auto without = r.optional<std::vector<std::string>>("without").value_or(std::vector<std::string>{});
-    if (r.has("without") && without.empty()) r.fail("without", "names none");
+    if (!r.has("without")) return {};
+    auto without = r.required<std::vector<std::string>>("without");
+    if (without.empty()) r.fail("without", "names none");
     std::vector<std::string> known = algorithms().names_of(Routes::kChannels);
     for (const char* protocol : {"LL", "LL128", "Simple"}) known.emplace_back(protocol);
     for (const std::string& one : without)

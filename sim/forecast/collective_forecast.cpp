@@ -121,7 +121,7 @@ uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, 
   if (memory_unknown(job)) terms.add(term::kHostPath, kHostMemoryError);
   terms.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
   terms.bound(run.wire_s);
-  for (const LikelyRun& one : run.instead) terms.mix(one.share, one.run.time_s(), terms_of(job, one.run).interval());
+  for (const CollectiveRun& one : run.instead) terms.mix(one.share, one.time_s(), terms_of(job, one).interval());
   return terms;
 }
 
@@ -164,10 +164,9 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
 /// "near tie: ..."; empty: none.
 std::string near_tie(const CollectiveJob& job, const CollectiveRun& run) {
   std::string others;
-  for (const LikelyRun& one : run.instead)
-    others +=
-        fmt::format("{}{} {} ({:.0f} % likely, {})", others.empty() ? "" : ", ", one.run.plan.choice.algorithm,
-                    one.run.plan.choice.protocol, 100 * one.share, to_text(Seconds{job.launched_s(one.run.time_s())}));
+  for (const CollectiveRun& one : run.instead)
+    others += fmt::format("{}{} {} ({:.0f} % likely, {})", others.empty() ? "" : ", ", one.plan.choice.algorithm,
+                          one.plan.choice.protocol, 100 * one.share, to_text(Seconds{job.launched_s(one.time_s())}));
   if (others.empty()) return "";
   return fmt::format("near tie: the library may choose {} instead of {} {}; NCCL_ALGO and NCCL_PROTO decide it", others,
                      run.plan.choice.algorithm, run.plan.choice.protocol);
@@ -183,9 +182,9 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
     const std::string& machine = job.node().topology().name;
     const bool links = job.node().transports().network_measured(), hops = run.plan.cost.measured(Figure::kNetworkHop);
     if (!links)
-      warnings.push_back("nothing between nodes of " + machine +
-                         " was measured: adapters and cables have their nominal rates" +
-                         (hops ? "" : ", start-up and pace of hops are assumed after " + library));
+      warnings.push_back(fmt::format(
+          "nothing between nodes of {} was measured: adapters and cables have {:.0f} % of their nominal rates{}",
+          machine, 100 * kUnmeasuredShare, hops ? "" : ", start-up and pace of hops are assumed after " + library));
     else if (!hops)
       warnings.push_back("no collective between nodes of " + machine +
                          " was measured: start-up and pace of hops are assumed after " + library);

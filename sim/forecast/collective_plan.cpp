@@ -30,7 +30,7 @@ Choice library_choice(const CollectiveJob& job) {
   const auto choice = job.rings().choose(job.node(), job.communicator, job.tuner_request());
   if (choice)
     return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share,
-            choice->in_flight_B,     choice->cuts_chunks,    choice->why};
+            choice->in_flight_B,     choice->whole_chunks,   choice->why};
   const std::string& only = only_algorithm();
   if (!job.algorithm.empty() && job.algorithm != only)
     throw InputError("algorithm: " + job.communicator.library + " has no " + job.algorithm);

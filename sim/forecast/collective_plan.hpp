@@ -16,7 +16,7 @@ struct Choice {
   int blocks = 0;  ///< channels in use
   double payload_share = 1;
   double in_flight_B = 0;          ///< TunerChoice::in_flight_B
-  bool cuts_chunks = true;         ///< TunerChoice::cuts_chunks
+  bool whole_chunks = false;       ///< TunerChoice::whole_chunks
   std::string why{};               ///< TunerChoice::why
   const Algorithm* own = nullptr;  ///< a user's algorithm; null: the registered one of this name
   /// @throws InputError  there is no such algorithm

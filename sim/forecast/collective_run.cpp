@@ -32,12 +32,12 @@ CollectiveRun run_planned(const CollectiveJob& job, Solver& solver, activities::
   return run;
 }
 
-/// Near a tie all that may run, the likeliest first; else nothing. The more likely the less slow they are: libraries
-/// are tuned, and their owners set what goes wrong.
-std::vector<LikelyRun> likely_runs(const CollectiveJob& job, Solver& solver) {
-  std::vector<LikelyRun> likely;
+/// Near a tie the likeliest of all that may run, with the others; else nothing. The more likely the less slow they are:
+/// libraries are tuned, and their owners set what goes wrong.
+std::optional<CollectiveRun> likeliest_run(const CollectiveJob& job, Solver& solver) {
   const std::vector<NearRow> rows = near_rows(job);
-  if (rows.empty()) return likely;
+  if (rows.empty()) return std::nullopt;
+  std::vector<CollectiveRun> likely;
   const auto plain = job.rings().choose(job.node(), job.communicator, job.tuner_request());
   double sum = 0;
   for (const NearRow& row : rows) {
@@ -46,17 +46,20 @@ std::vector<LikelyRun> likely_runs(const CollectiveJob& job, Solver& solver) {
     as.protocol = row.protocol;
     CollectiveRun run = run_alone(as, solver);
     if (plain) run.plan.choice.why = plain->why;
-    const double weight = row.weight / run.time_s();
-    sum += weight;
-    likely.push_back({std::move(run), weight});
+    run.share = row.weight / run.time_s();
+    sum += run.share;
+    likely.push_back(std::move(run));
   }
   std::stable_sort(likely.begin(), likely.end(),
-                   [](const LikelyRun& a, const LikelyRun& b) { return a.share > b.share; });
-  std::erase_if(likely, [&](const LikelyRun& one) { return one.share < kLeastShare * sum; });
+                   [](const CollectiveRun& a, const CollectiveRun& b) { return a.share > b.share; });
+  std::erase_if(likely, [&](const CollectiveRun& one) { return one.share < kLeastShare * sum; });
   sum = 0;
-  for (const LikelyRun& one : likely) sum += one.share;
-  for (LikelyRun& one : likely) one.share /= sum;
-  return likely;
+  for (const CollectiveRun& one : likely) sum += one.share;
+  for (CollectiveRun& one : likely) one.share /= sum;
+  CollectiveRun likeliest = std::move(likely.front());
+  likely.erase(likely.begin());
+  likeliest.instead = std::move(likely);
+  return likeliest;
 }
 
 /// One activity for all messages between nodes, each at the rate of the slowest.
@@ -134,27 +137,22 @@ void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
-  std::vector<LikelyRun> likely = likely_runs(job, solver);
-  if (likely.empty()) return run_planned(job, solver, problem);
+  const std::optional<CollectiveRun> likeliest = likeliest_run(job, solver);
+  if (!likeliest) return run_planned(job, solver, problem);
   CollectiveJob chosen = job;
-  chosen.algorithm = likely.front().run.plan.choice.algorithm;
-  chosen.protocol = likely.front().run.plan.choice.protocol;
+  chosen.algorithm = likeliest->plan.choice.algorithm;
+  chosen.protocol = likeliest->plan.choice.protocol;
   CollectiveRun run = run_planned(chosen, solver, problem);
-  run.plan.choice.why = likely.front().run.plan.choice.why;
-  likely.erase(likely.begin());
-  run.instead = std::move(likely);
+  run.plan.choice.why = likeliest->plan.choice.why;
+  run.share = likeliest->share;
+  run.instead = likeliest->instead;
   return run;
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
   if (job.of_rounds()) return run_rounds(job, solver);
   if (job.of_messages() && !job.one_node()) return run_between(job, solver, wanted);
-  if (std::vector<LikelyRun> likely = likely_runs(job, solver); !likely.empty()) {
-    CollectiveRun run = std::move(likely.front().run);
-    likely.erase(likely.begin());
-    run.instead = std::move(likely);
-    return run;
-  }
+  if (std::optional<CollectiveRun> likeliest = likeliest_run(job, solver)) return *std::move(likeliest);
   activities::ClusterProblem problem(job.machine);
   return run_planned(job, solver, problem);
 }

@@ -10,8 +10,6 @@
 
 namespace linkcast::collective {
 
-struct LikelyRun;
-
 struct CollectiveRun {
   CollectivePlan plan;
   double flow_s = 0;   ///< time of the bytes
@@ -22,14 +20,9 @@ struct CollectiveRun {
   std::vector<int> limited_by{};
   std::optional<MessageAnswer> messages{};  ///< between nodes
   std::optional<ScheduledRun> scheduled{};  ///< rounds of messages: all of its time is flow_s
-  std::vector<LikelyRun> instead{};         ///< near a tie: what may run instead
+  double share = 1;                         ///< near a tie: how likely it is
+  std::vector<CollectiveRun> instead{};     ///< near a tie: what else may run, the likeliest first
   [[nodiscard]] double time_s() const { return plan.latency_s + flow_s; }
-};
-
-/// A collective as the library may run it, and how likely that is.
-struct LikelyRun {
-  CollectiveRun run;
-  double share = 1;
 };
 
 /// Reads a collective's times from the solution of its problem, with nothing else in it, and adds what its blocks wait

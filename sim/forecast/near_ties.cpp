@@ -22,8 +22,7 @@ std::vector<NearRow> near_rows(const CollectiveJob& job) {
   const TunerRequest request = job.tuner_request();
   std::vector<TunerEntry> entries = job.rings().tuner(job.node(), job.communicator, request);
   std::erase_if(entries, [&](const TunerEntry& row) {
-    return !row.enabled || request.leaves_out(row) || (!job.algorithm.empty() && row.algorithm != job.algorithm) ||
-           (!job.protocol.empty() && row.protocol != job.protocol) ||
+    return !row.enabled || !request.admits(row) ||
            (!job.nvls && algorithms().get(row.algorithm).needs(job.communicator.nodes).multicast);
   });
   std::stable_sort(entries.begin(), entries.end(),

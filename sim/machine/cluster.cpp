@@ -39,10 +39,7 @@ RoutingRule nic_rule(const Topology& topology, int nic) {
 // A fitted rate this much above a cable's is more than one cable. source: ours, above the error of a fitted rate
 constexpr double kAboveOne = 1.1;
 
-// What adapters and cables attain of their nominal rate where no message was measured, and its standard error. source:
-// public tables of nccl-tests on eight of 50 GB/s a node: 355 to 377 GB/s of 400; all_reduce of 4 GiB on Alps 87 of
-// 100, of 32 MiB on 8 ABCI nodes of V100 21 of 25, with the flags of LL128
-constexpr double kUnmeasuredShare = 0.92, kUnmeasuredError = 0.06;
+constexpr double kUnmeasuredError = 0.06;  // standard error of kUnmeasuredShare. source: the same
 
 /// Highest goodput of a curve: at the end of each regime, and for ever larger messages in the last.
 double attained_Bps(const TransportModel& curve) {

@@ -104,9 +104,9 @@ struct TunerChoice {
   int channels = 1;  ///< thread blocks
   int threads = 0;   ///< of each block that move data
   double payload_share = 1;
-  double in_flight_B = 0;   ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
-  bool cuts_chunks = true;  ///< trees in Simple get smaller chunks where there are few of them for their depth
-  std::string why{};        ///< an engine leaves the call to the library below it, or what its choice rests on
+  double in_flight_B = 0;     ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
+  bool whole_chunks = false;  ///< trees in Simple take whole chunks, however few they are for their depth
+  std::string why{};          ///< an engine leaves the call to the library below it, or what its choice rests on
 };
 
 /// How the library sends one message between two ranks.
@@ -127,9 +127,11 @@ struct TunerRequest {
   int channels = 0;                           ///< 0, or forced, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS
   int least_channels = 0, most_channels = 0;  ///< 0, or one of these two alone
   std::vector<std::string> without{};         ///< algorithms and protocols to leave out
-  [[nodiscard]] bool leaves_out(const TunerEntry& entry) const {
-    return std::any_of(without.begin(), without.end(),
-                       [&](const std::string& one) { return one == entry.algorithm || one == entry.protocol; });
+  /// Is it what is forced, where something is, and not left out?
+  [[nodiscard]] bool admits(const TunerEntry& entry) const {
+    return (algorithm.empty() || entry.algorithm == algorithm) && (protocol.empty() || entry.protocol == protocol) &&
+           std::none_of(without.begin(), without.end(),
+                        [&](const std::string& one) { return one == entry.algorithm || one == entry.protocol; });
   }
 };
 

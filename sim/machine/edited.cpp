@@ -34,9 +34,7 @@ bool set_engine(const Edit& edit, Topology& topology) {
 void set_parameter(const Edit& edit, Topology& topology, Calibration& calibration) {
   if (set_engine(edit, topology)) return;
   const ParameterRow* row = find_parameter_row(edit.subject);
-  const auto& steps = key::network_hop.all();  // of a network that nobody measured
-  const bool step = std::any_of(steps.begin(), steps.end(), [&](const ParameterRow& one) { return &one == row; });
-  if (row && (row->addable || step))
+  if (row && row->addable)
     calibration.parameters.try_emplace(edit.subject, Parameter{0, 0, std::string(row->unit), "edited: set"});
   const auto found = calibration.parameters.find(edit.subject);
   if (found == calibration.parameters.end()) {

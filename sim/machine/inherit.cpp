@@ -22,6 +22,11 @@
 #include "sim/records/parameters.hpp"
 
 namespace linkcast::lending {
+
+bool is_growth(const std::string& name) {
+  return is_of(name, key::network_growth) || is_of(name, key::network_hop_growth);
+}
+
 namespace {
 
 // What a parameter of one machine is off by as that of another one, standard error of its logarithm.
@@ -99,7 +104,7 @@ double rate_of(const Topology& topology, const std::string& kind) {
 /// Pace of a thread block of a library between nodes, and its loss where there are more of them.
 bool is_network_pace(const std::string& name) {
   const auto& rows = key::network_channel.all();
-  return is_of(name, key::network_growth) || is_of(name, key::network_hop_growth) ||
+  return is_growth(name) ||
          std::any_of(rows.begin(), rows.end(), [&](const LibraryRow& row) { return is_of(name, row); });
 }
 

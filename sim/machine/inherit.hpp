@@ -15,6 +15,9 @@ struct Lender {
   Topology topology;  ///< of the same machine
 };
 
+/// Is it a loss of a library with each doubling of the nodes? That is of a fabric, not of a library.
+bool is_growth(const std::string& name);
+
 /// Parameters of a machine from others, best first, with errors that are at least those between machines of different
 /// kinds.
 std::map<std::string, Parameter> lend(const Topology& borrower, const std::vector<Lender>& lenders);

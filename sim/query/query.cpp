@@ -217,7 +217,8 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     renamed = respell(query_kinds().get(kind).keys(), named);
     std::vector<std::string> idle;
-    if (find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr) idle = take_nccl_environment(named);
+    if (named.contains("nccl_env") && find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr)
+      idle = take_nccl_environment(named);
     ObjectReader numbered(named, name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above

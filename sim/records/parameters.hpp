@@ -322,7 +322,7 @@ inline constexpr ParameterRow library_base{
     .what = "base_s", .unit = "s", .meaning = "NCCL: cost of a collective before its first step"};
 inline constexpr ParameterRow library_hop{.what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step"};
 inline constexpr ParameterRow library_network_hop{
-    .what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step between nodes"};
+    .what = "hop_s", .unit = "s", .meaning = "NCCL: cost of one step between nodes", .addable = true};
 
 inline constexpr ProtocolRows ring_base{subjects::kRing, library_base};
 inline constexpr ProtocolRows ring_hop{subjects::kRing, library_hop};

@@ -125,8 +125,8 @@ void add_sockets(const Topology& wiring, const Platform& platform, std::vector<C
   Cause cause{CauseKind::kSockets, "all nodes", false, {}};
   for (const double rate_Bps : kSocketRates_Bps)
     for (const double hop_s : kSocketHops_s) {
-      Edits edits = network_hops(platform, [hop_s](double expected_s) { return std::max(hop_s, expected_s); });
       if (rate_Bps >= node_Bps) continue;
+      Edits edits = network_hops(platform, [hop_s](double expected_s) { return std::max(hop_s, expected_s); });
       edits.push_back("scale " + cable + ":" + number_text(rate_Bps / node_Bps));
       if (wiring.gpudirect_rdma) edits.emplace_back("disable gpudirect");
       cause.trials.push_back({1, fmt::format("sockets: {:.1f} GB/s a node", rate_Bps / 1e9), std::move(edits)});

@@ -158,7 +158,7 @@ std::string deciding_step(const Diagnosis& diagnosis) {
     steps.emplace_back("'linkcast measure' on this machine, which makes the intervals narrow");
   }
   if (steps.empty()) steps.emplace_back("the same run again on an idle machine");
-  return fmt::format("{}", fmt::join(steps, "; or "));
+  return linkcast::joined(steps, "; or ");
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ std::string why_text(const Diagnosis& diagnosis) {
     for (const SizeClass& of : diagnosis.classes)
       if (of.repeats) parts.push_back(of.part);
     if (parts.empty()) return diagnosis.no_access + " without peer access";
-    return fmt::format("slower than healthy machines reach: {}", fmt::join(parts, ", "));
+    return fmt::format("slower than healthy machines reach: {}", linkcast::joined(parts));
   }
   if (worst == nullptr) return "every point may be host-bound";
   if (worst->slower >= kNotNormal)

@@ -161,9 +161,8 @@ class NcclGraph final : public Library, public RingLibrary {
     const TunerEntry* best = nullptr;
     const std::vector<TunerEntry> rows = tuner(platform, communicator, request);
     for (const TunerEntry& row : rows) {
-      if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
-      if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
-      if ((tuned(row.algorithm).multicast && !request.nvls) || request.leaves_out(row)) continue;
+      if (!request.admits(row) || (request.protocol.empty() && !row.enabled)) continue;
+      if (tuned(row.algorithm).multicast && !request.nvls) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)

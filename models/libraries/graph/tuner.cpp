@@ -297,7 +297,7 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
     else
       break;
   }
-  choice.cuts_chunks = !traits.whole_chunks;
+  choice.whole_chunks = traits.whole_chunks;
   if (traits.cells) choice.channels = channels_with_cells(choice.channels, communicator, entry, request);
   return choice;
 }
