@@ -7,10 +7,12 @@
 #include "cli/command.hpp"
 #include "sim/forecast/algorithm.hpp"
 #include "sim/machine/collective.hpp"
+#include "sim/machine/edited_network.hpp"
 #include "sim/machine/fabric.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
+#include "sim/records/networks.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -64,11 +66,19 @@ Rows claims(Context& context) {
   return rows;
 }
 
+Rows networks(Context& /*context*/) {
+  Rows rows;
+  for (const Network& network : kNetworks)
+    rows.push_back({std::string(network.name), summary_of(network), std::string(network.source), ""});
+  return rows;
+}
+
 const std::map<std::string, Rows (*)(Context&)> kLists = {{"platforms", platforms},
                                                           {"collectives", plugins<collectives>},
                                                           {"libraries", plugins<libraries>},
                                                           {"algorithms", plugins<algorithms>},
                                                           {"fabrics", plugins<fabric_generators>},
+                                                          {"networks", networks},
                                                           {"traces", traces},
                                                           {"kinds", kinds},
                                                           {"claims", claims}};
@@ -79,11 +89,12 @@ void add_list(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("list", "names of platforms, collectives, libraries, algorithms, fabrics, ...");
   auto what = std::make_shared<std::string>();
   command
-      ->add_option("what", *what,
-                   "platforms, collectives, libraries, algorithms, fabrics, traces, kinds (of queries) or claims")
+      ->add_option(
+          "what", *what,
+          "platforms, collectives, libraries, algorithms, fabrics, networks, traces, kinds (of queries) or claims")
       ->required()
       ->check(CLI::IsMember(
-          {"platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "kinds", "claims"}));
+          {"platforms", "collectives", "libraries", "algorithms", "fabrics", "networks", "traces", "kinds", "claims"}));
   add_format(*command, context);
   command->footer("Example:\n  linkcast list platforms");
   command->callback([what, &context] {

@@ -1,6 +1,7 @@
 // Dragonfly: groups in which every two switches share a cable, and every two groups share some.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "models/fabrics/switched_fabric.hpp"
@@ -200,6 +201,25 @@ class Dragonfly final : public FabricGenerator {
     auto classes = fabrics::read_link_classes(parameters, {"host", "local", "global"});
     parameters.finish();
     return std::make_unique<DragonflyFabric>(placement, std::move(classes), size);
+  }
+  /// The balanced one: half as many cables to other groups as switches in a group, as many as NICs at a switch.
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    int ports = nics_per_node;
+    const auto per_group = [&] { return 2 * ports * ports / nics_per_node; };
+    while (static_cast<std::int64_t>(per_group()) * (2 * ports * ports + 1) < nodes) ports += nics_per_node;
+    const int groups = std::max(2, fabrics::parts_of(nodes, per_group()));
+    return {
+        {"nodes", nodes},
+        {"groups", groups},
+        {"nodes_per_group", per_group()},
+        {"switches_per_group", 2 * ports},
+        {"switches_per_node", 1},
+        {"endpoints_per_switch", ports},
+        {"global_links", 2 * ports * ports / (groups - 1)},
+        {"global_ports_per_switch", ports},
+        {"radix", std::max(fabrics::kUsualRadix, 4 * ports - 1)},
+        {"links",
+         {{"host", Json::object()}, {"local", fabrics::between_switches()}, {"global", fabrics::between_switches()}}}};
   }
 };
 

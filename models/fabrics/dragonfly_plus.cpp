@@ -162,6 +162,26 @@ class DragonflyPlus final : public FabricGenerator {
     parameters.finish();
     return std::make_unique<DragonflyPlusFabric>(placement, std::move(classes), size);
   }
+  /// As many NICs at a leaf as leaves, spines, and cables of a spine to other groups.
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    int ports = nics_per_node;
+    const auto per_group = [&] { return ports * ports / nics_per_node; };
+    while (static_cast<std::int64_t>(per_group()) * (ports * ports + 1) < nodes) ports += nics_per_node;
+    const int groups = std::max(2, fabrics::parts_of(nodes, per_group()));
+    return {
+        {"nodes", nodes},
+        {"groups", groups},
+        {"nodes_per_group", per_group()},
+        {"leaves_per_group", ports},
+        {"spines_per_group", ports},
+        {"switches_per_node", 1},
+        {"endpoints_per_leaf", ports},
+        {"global_links", ports * ports / (groups - 1)},
+        {"global_ports_per_spine", ports},
+        {"radix", std::max(fabrics::kUsualRadix, 2 * ports)},
+        {"links",
+         {{"host", Json::object()}, {"local", fabrics::between_switches()}, {"global", fabrics::between_switches()}}}};
+  }
 };
 
 const bool dragonfly_plus_registered = fabric_generators().add(

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/machine/fabric.hpp"
 
 namespace linkcast::fabrics {
@@ -116,6 +118,12 @@ void check_radix(const ObjectReader& parameters, int radix, std::int64_t down, s
                                          which, down, up));
 }
 
+Spines spines_above(int leaves, int uplinks) {
+  Spines spines{uplinks, std::max(kUsualRadix, leaves + leaves % 2)};
+  while (spines.number % 2 == 0 && leaves * (2 * uplinks / spines.number) <= kUsualRadix) spines.number /= 2;
+  return spines;
+}
+
 void check_tree(const ObjectReader& parameters, const TreeSize& size) {
   checked_count(parameters, "nodes", 2 * size.cables(), "links");
   checked_count(parameters, "radix", size.most_ways(), "ways of a pair");
@@ -184,6 +192,32 @@ class FatTree final : public FabricGenerator {
                        : fabrics::read_link_classes(parameters, {"host", "leaf_aggregation", "aggregation_core"});
     parameters.finish();
     return std::make_unique<fabrics::FatTreeFabric>(placement, std::move(classes), size);
+  }
+  /// Two levels as long as switches of the usual radix suffice.
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    const int half = fabrics::kUsualRadix / 2, down = fabrics::whole_nodes(half, nics_per_node);
+    const int radix = std::max(fabrics::kUsualRadix, 2 * down), leaves = fabrics::parts_of(nodes, down / nics_per_node);
+    Json keys{{"levels", 2}, {"nodes", nodes}, {"switches_per_node", 1}, {"endpoints_per_leaf", down}};
+    if (leaves <= fabrics::kUsualRadix) {
+      const fabrics::Spines spines = fabrics::spines_above(leaves, down);
+      keys.update({{"radix", radix}, {"leaves", leaves}, {"spines", spines.number}, {"uplinks_per_leaf", down}});
+      keys["links"] = {{"host", Json::object()}, {"leaf_spine", fabrics::between_switches()}};
+      return keys;
+    }
+    const int pods = fabrics::parts_of(leaves, half);
+    const fabrics::Spines cores = fabrics::spines_above(pods, half);
+    keys["levels"] = 3;
+    keys.update({{"radix", std::max(radix, cores.radix)},
+                 {"pods", pods},
+                 {"leaves_per_pod", half},
+                 {"aggregations_per_pod", half},
+                 {"cores", half * cores.number},
+                 {"uplinks_per_leaf", half},
+                 {"uplinks_per_aggregation", half}});
+    keys["links"] = {{"host", Json::object()},
+                     {"leaf_aggregation", fabrics::between_switches()},
+                     {"aggregation_core", fabrics::between_switches()}};
+    return keys;
   }
 };
 

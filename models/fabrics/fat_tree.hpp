@@ -47,6 +47,13 @@ class FatTreeFabric : public SwitchedFabric {
   TreeSize size_;
 };
 
+/// Switches above leaves.
+struct Spines {
+  int number = 1, radix = kUsualRadix;
+};
+/// The fewest that take `uplinks` cables of each leaf with the usual radix; more leaves than that: a larger one.
+Spines spines_above(int leaves, int uplinks);
+
 /// Reads `key`, the number of cables up from one switch, which must spread evenly over `switches` above.
 /// @return parallel cables to each
 int parallel_cables(ObjectReader& parameters, const std::string& key, int switches);

@@ -1,6 +1,7 @@
 // HyperX: switches in a grid of any number of dimensions; two that differ in one coordinate alone share a cable.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -111,6 +112,18 @@ class HyperX final : public FabricGenerator {
     auto classes = fabrics::read_link_classes(parameters, {"host", "hyperx"});
     parameters.finish();
     return std::make_unique<HyperXFabric>(placement, std::move(classes), sizes);
+  }
+  /// Two dimensions of about as many switches as each has NICs.
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    int ports = nics_per_node, size = 2;
+    const auto room = [&] { return static_cast<std::int64_t>(ports / nics_per_node) * size * size; };
+    while (room() < nodes) size < ports ? ++size : ports += nics_per_node;
+    return {{"nodes", nodes},
+            {"switches_per_node", 1},
+            {"endpoints_per_switch", ports},
+            {"dimensions", {size, size}},
+            {"radix", std::max(fabrics::kUsualRadix, ports + 2 * (size - 1))},
+            {"links", {{"host", Json::object()}, {"hyperx", fabrics::between_switches()}}}};
   }
 };
 

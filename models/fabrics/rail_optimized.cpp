@@ -48,6 +48,17 @@ class RailOptimized final : public FabricGenerator {
     parameters.finish();
     return std::make_unique<RailFabric>(placement, std::move(classes), size, nics_per_node);
   }
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    const int half = fabrics::kUsualRadix / 2, units = fabrics::parts_of(nodes, half);
+    const fabrics::Spines spines = fabrics::spines_above(units * nics_per_node, half);
+    return {{"nodes", nodes},
+            {"nodes_per_unit", half},
+            {"units", units},
+            {"radix", spines.radix},
+            {"spines", spines.number},
+            {"uplinks_per_leaf", half},
+            {"links", {{"host", Json::object()}, {"leaf_spine", fabrics::between_switches()}}}};
+  }
 };
 
 const bool rail_optimized_registered = fabric_generators().add(

@@ -32,6 +32,11 @@ class SingleSwitch final : public FabricGenerator {
     parameters.finish();
     return std::make_unique<SingleSwitchFabric>(placement, std::move(classes), 1, 0);
   }
+  [[nodiscard]] Json sized(int nodes, int nics_per_node) const override {
+    return {{"nodes", nodes},
+            {"radix", std::max(fabrics::kUsualRadix, nodes * nics_per_node)},
+            {"links", {{"host", Json::object()}}}};
+  }
 };
 
 const bool single_switch_registered = fabric_generators().add(

@@ -113,6 +113,13 @@ class Torus final : public FabricGenerator {
     parameters.finish();
     return std::make_unique<TorusFabric>(std::move(classes), sizes);
   }
+  /// The three dimensions of that many nodes or a few more that differ least.
+  [[nodiscard]] Json sized(int nodes, int /*nics_per_node*/) const override {
+    std::vector<int> sizes = {2, 2, 2};
+    while (static_cast<std::int64_t>(sizes[0]) * sizes[1] * sizes[2] < nodes)
+      ++*std::min_element(sizes.begin(), sizes.end());
+    return {{"dimensions", sizes}, {"links", {{"torus", Json::object()}}}};
+  }
 };
 
 const bool torus_registered =

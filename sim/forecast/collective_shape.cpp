@@ -88,6 +88,8 @@ void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
   shape.add(made.nodes);
   shape.add(made.network_channel_bandwidth.si);
   shape.add(made.nics_near);
+  shape.add(made.told_s);
+  for (const std::string& protocol : made.left_out) shape.add(protocol);
   shape.add(made.nvls_channels);
   shape.add(made.nvls_blocks);
   shape.add(made.nvls_channel_bandwidth.si);

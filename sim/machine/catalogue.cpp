@@ -8,6 +8,7 @@
 #include "sim/base/text.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/machine/edited.hpp"
+#include "sim/machine/edited_network.hpp"
 #include "sim/machine/fabric.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/inherit.hpp"
@@ -104,11 +105,7 @@ std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
 MachinePtr Catalogue::build_edited(const Machine& base, const std::vector<Edit>& edits) {
   EditedPlatform built =
       edited_platform(base.platform(), edits, [this](const std::string& kind) { return shipped_kind(kind); });
-  if (edits.front().verb == EditVerb::kFabric) {  // they are sorted
-    Topology wiring = built.platform.wiring();
-    wiring.path = "edit '" + edits.front().text + "'";  // where a wrong value came from
-    static_cast<void>(build_fabric(wiring));
-  }
+  if (of_network(edits.front().verb)) check_network(edits, built.platform.wiring());  // they are sorted
   for (const Edit& edit : edits) log::Log("catalogue").debug("platform {}: edit '{}'", base.name(), edit.text);
   return std::make_shared<const Machine>(base.name(), std::move(built.platform), std::move(built.texts),
                                          std::move(built.notes));

@@ -39,8 +39,6 @@ RoutingRule nic_rule(const Topology& topology, int nic) {
 // A fitted rate this much above a cable's is more than one cable. source: ours, above the error of a fitted rate
 constexpr double kAboveOne = 1.1;
 
-constexpr double kUnmeasuredError = 0.06;  // standard error of kUnmeasuredShare. source: the same
-
 /// Highest goodput of a curve: at the end of each regime, and for ever larger messages in the last.
 double attained_Bps(const TransportModel& curve) {
   constexpr double kFree = std::numeric_limits<double>::infinity();
@@ -178,9 +176,13 @@ void Cluster::find_wire_share() {
     if (const TransportModel* curve = node_->transports().message(name)) {
       const double attained = attained_Bps(*curve);
       double& seen = attained <= port_Bps_ ? most : striped;
-      seen = std::max(seen, std::isfinite(attained) ? attained / nics_for(attained) : 0);
+      const double one_Bps = std::isfinite(attained) ? attained / nics_for(attained) : 0;
+      if (one_Bps > std::max(most, striped))
+        wire_error_ = curve->regimes.back().rate_cap ? curve->regimes.back().rate_cap->rel_error : 0;
+      seen = std::max(seen, one_Bps);
     }
   measured_ = most > 0;
+  if (!measured_) wire_error_ = kUnmeasuredError;
   if (!measured_ && !has_engine(0)) wire_share_ = kUnmeasuredShare;
   // Several NICs together need not fill each of them: they only show that one attains at least that much.
   if (measured_) wire_share_ = std::min(1.0, std::max(most, striped) / port_Bps_);
@@ -253,7 +255,7 @@ double Cluster::capacity(int key) const {
 }
 
 double Cluster::rel_error(int key) const {
-  if (key >= nodes_ * per_node_) return measured_ ? 0 : kUnmeasuredError;
+  if (key >= nodes_ * per_node_) return wire_error_;
   return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.rel_error;
 }
 

@@ -15,10 +15,11 @@
 
 namespace linkcast {
 
-// What adapters and cables attain of their nominal rate where no message was measured. source: public tables of
+// What adapters and cables attain of their nominal rate where no message was measured, and the standard error of the
+// logarithm. source: public tables of
 // nccl-tests on eight of 50 GB/s a node: 355 to 377 GB/s of 400; all_reduce of 4 GiB on Alps 87 of 100, of 32 MiB on 8
 // ABCI nodes of V100 21 of 25, with the flags of LL128
-inline constexpr double kUnmeasuredShare = 0.92;
+inline constexpr double kUnmeasuredShare = 0.92, kUnmeasuredError = 0.06;
 
 /// A GPU of a cluster.
 struct ClusterGpu {
@@ -121,6 +122,7 @@ class Cluster {
   Seconds nearest_;
   double latency_scale_ = 1;  ///< measured over nominal, of ways between switches
   double wire_share_ = 1;
+  double wire_error_ = 0;            ///< standard error of its logarithm
   std::vector<double> retry_rates_;  ///< per class of the fabric's links
   double engine_Bps_ = 0;
   double port_Bps_ = std::numeric_limits<double>::infinity();  ///< nominal, of the cable at a NIC

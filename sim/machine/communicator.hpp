@@ -67,6 +67,8 @@ struct Communicator {
   BytesPerSecond network_channel_bandwidth;  ///< what the library assumes of one channel between nodes
   std::string network_class;                 ///< worst class of a way to a NIC over all rings; empty: not searched
   bool nics_near = true;                     ///< NICs access GPU memory on ways that LL128 may take
+  double told_s = 0;                         ///< latency that the network's plug-in tells the tuner
+  std::vector<std::string> left_out{};       ///< protocols that it leaves out
   bool swaps_rings = false;                  ///< in every second node rings 2k and 2k+1 change places
   std::vector<std::vector<NicWay>> exits{};  ///< empty: the NIC next to the sender
 

@@ -15,6 +15,9 @@ namespace {
 
 const std::vector<std::string> kForms = {
     "fabric GENERATOR:key=value,... (e.g. fabric dragonfly:nodes=64,links.global.bandwidth=50GB/s)",
+    "nics NUMBER (e.g. nics 4)",
+    "network NAME or NAME:key=value,... with nodes and bandwidth (e.g. network efa:nodes=64)",
+    "oversubscription FACTOR (e.g. oversubscription 2)",
     "disable KIND, a prefix of kinds, p2p or gpudirect (e.g. disable nvlink)",
     "remove CABLE or CABLE:LINKS (e.g. remove gpu0-gpu4:1)",
     "swap CABLE:KIND or KIND:OTHERKIND (e.g. swap nvlink1:nvlink2)",
@@ -52,11 +55,11 @@ int whole_number(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty() ? value : -1;
 }
 
-int links_of(const Edit& edit, const std::string& text) {
+int links_of(const Edit& edit, const std::string& text, const char* what = "links") {
   constexpr int most = 1000;  // far above any bundle: a typing error, not a request
   const int count = whole_number(text);
   if (count < 1 || count > most)
-    refuse(edit.text, fmt::format("'{}' is not a number of links from 1 to {}", text, most));
+    refuse(edit.text, fmt::format("'{}' is not a number of {} from 1 to {}", text, what, most));
   return count;
 }
 
@@ -70,7 +73,7 @@ double factor_of(const Edit& edit, const std::string& text) {
   }
   // source: ours; a thousandfold either way is a typing error, not a machine
   constexpr double most = 1000;
-  const double least = edit.verb == EditVerb::kSlow ? 1 : 1 / most;
+  const double least = edit.verb == EditVerb::kSlow || edit.verb == EditVerb::kOversubscription ? 1 : 1 / most;
   if (!number || !std::isfinite(value) || !(value >= least && value <= most))
     refuse(edit.text, "'" + text + "' is not a factor from " + (least < 1 ? "0.001" : "1") + " to 1000");
   return value;
@@ -159,7 +162,14 @@ void read_swap(Edit& edit, const std::string& rest) {
 void read_argument(Edit& edit, const std::string& rest) {
   switch (edit.verb) {
     case EditVerb::kFabric:
+    case EditVerb::kNetwork:
       return read_fabric(edit, rest);
+    case EditVerb::kNics:
+      edit.count = links_of(edit, rest, "adapters");
+      return;
+    case EditVerb::kOversubscription:
+      edit.factor = factor_of(edit, rest);
+      return;
     case EditVerb::kDisable:
       edit.subject = rest;
       return;
@@ -181,8 +191,9 @@ void read_argument(Edit& edit, const std::string& rest) {
 }  // namespace
 
 const std::vector<std::string>& edit_verbs() {
-  static const std::vector<std::string> verbs = {"fabric", "disable", "remove", "swap", "add",
-                                                 "set",    "scale",   "slow",   "flaky"};
+  static const std::vector<std::string> verbs = {"fabric",  "nics",   "network", "oversubscription",
+                                                 "disable", "remove", "swap",    "add",
+                                                 "set",     "scale",  "slow",    "flaky"};
   return verbs;
 }
 
@@ -201,8 +212,8 @@ Edit parse_edit(const std::string& text) {
   edit.verb = static_cast<EditVerb>(verb - verbs.begin());
   const std::string rest = end == std::string::npos ? "" : trimmed(plain.substr(end + 1));
   edit.text = *verb + " " + rest;
-  if (rest.empty() ||
-      (rest.find_first_of(" \t") != std::string::npos && edit.verb != EditVerb::kSet && edit.verb != EditVerb::kFabric))
+  if (rest.empty() || (rest.find_first_of(" \t") != std::string::npos && edit.verb != EditVerb::kSet &&
+                       edit.verb != EditVerb::kFabric && edit.verb != EditVerb::kNetwork))
     refuse_form(edit);
   read_argument(edit, rest);
   return edit;
@@ -214,8 +225,8 @@ std::vector<Edit> parse_edits(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     edits.push_back(parse_edit(text));
     const Edit& edit = edits.back();
-    const std::string what = edit.verb == EditVerb::kFabric ? "fabric" : edit.subject;
-    if ((edit.verb == EditVerb::kFabric || edit.verb == EditVerb::kSet) && !once.insert(what).second)
+    const std::string what = of_network(edit.verb) ? edit_verbs()[static_cast<std::size_t>(edit.verb)] : edit.subject;
+    if ((of_network(edit.verb) || edit.verb == EditVerb::kSet) && !once.insert(what).second)
       refuse(edit.text, "'" + what + "' is given twice");
   }
   std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.verb < b.verb; });

@@ -13,22 +13,38 @@
 namespace linkcast {
 
 /// In the order in which they take effect, whatever the order in which they are given.
-enum class EditVerb { kFabric, kDisable, kRemove, kSwap, kAdd, kSet, kScale, kSlow, kFlaky };
+enum class EditVerb {
+  kFabric,
+  kNics,
+  kNetwork,
+  kOversubscription,
+  kDisable,
+  kRemove,
+  kSwap,
+  kAdd,
+  kSet,
+  kScale,
+  kSlow,
+  kFlaky
+};
 
 struct Edit {
   EditVerb verb = EditVerb::kDisable;
   std::string text;          ///< "remove gpu0-gpu4:1", the same for every way to write it
-  std::string subject;       ///< cable "a-b", cable kind, device, generator of a fabric, or a parameter's name
+  std::string subject;       ///< cable "a-b", cable kind, device, generator of a fabric, network, or a parameter
   std::string kind;          ///< add, swap: the new kind; remove: that of the cable, where it was named
-  int count = 0;             ///< add, remove: links; 0: the whole bundle
-  double factor = 1;         ///< scale, slow; flaky: share of packets sent again
+  int count = 0;             ///< add, remove: links, 0: the whole bundle; nics: adapters
+  double factor = 1;         ///< scale, slow, oversubscription; flaky: share of packets sent again
   BytesPerSecond bandwidth;  ///< set kind=
   bool whole_kind = false;   ///< set: of a kind, else of a parameter
-  std::vector<std::pair<std::string, std::string>> values;  ///< fabric: keys; set: the parameter's value
+  std::vector<std::pair<std::string, std::string>> values;  ///< fabric, network: keys; set: the parameter's value
 };
 
 /// Names of the verbs: "fabric", "disable", ...
 const std::vector<std::string>& edit_verbs();
+
+/// Whether it changes the network between nodes.
+constexpr bool of_network(EditVerb verb) { return verb <= EditVerb::kOversubscription; }
 
 /// "remove gpu0-gpu4", also "--remove gpu0-gpu4" and "remove=gpu0-gpu4". @throws InputError  which edit, what is
 /// allowed

@@ -8,6 +8,7 @@
 #include "sim/base/file_hash.hpp"
 #include "sim/machine/edit.hpp"
 #include "sim/machine/edited_links.hpp"
+#include "sim/machine/edited_network.hpp"
 #include "sim/machine/topology.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/calibration.hpp"
@@ -129,8 +130,13 @@ class Editor {
 void Editor::apply(const Edit& edit) {
   switch (edit.verb) {
     case EditVerb::kFabric:
-      edit_fabric(edit, wiring_, fit_, notes_);
-      return;
+      return edit_fabric(edit, wiring_, fit_, notes_);
+    case EditVerb::kNics:
+      return edit_nics(edit, wiring_);
+    case EditVerb::kNetwork:
+      return edit_network(edit, wiring_, fit_, notes_);
+    case EditVerb::kOversubscription:
+      return edit_oversubscription(edit, wiring_);
     case EditVerb::kDisable:
       if (edit.subject == "gpudirect") return disable_gpudirect(edit);
       return edit.subject == "p2p" ? disable_p2p(edit) : disable(edit);
@@ -248,6 +254,9 @@ BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
   if (!own) offer = (*elsewhere_)(kind);
   for (const Edit& other : *edits_)
     if (!offer && other.verb == EditVerb::kSet && other.subject == kind) offer = KindOffer{"", other.bandwidth, {}};
+  // source: GPUs and adapters have 16 lanes
+  if (const CableKind* row = find_cable_kind(kind); !offer && row->rate_Bps > 0)
+    offer = KindOffer{"", {row->family == CableFamily::kPcie ? 16 * row->rate_Bps : row->rate_Bps}, {}};
   if (!offer)
     refuse(edit, "no platform here has cables of the kind " + kind + ": say its rate with set kind=" + kind +
                      ":bandwidth=RATE; here are " + listed(kinds()));

@@ -210,6 +210,28 @@ std::vector<Edit> edits_of_plane(const Edit& edit, const Topology& wiring) {
   return edits;
 }
 
+Json port_of(const Json& fabric) {
+  if (!fabric.is_object() || !fabric.contains("links") || !fabric["links"].is_object()) return {};
+  for (const char* name : {"host", "torus"})
+    if (fabric["links"].contains(name) && fabric["links"][name].is_object()) return fabric["links"][name];
+  return {};
+}
+
+double rate_of(const Json& links) {
+  if (!links.is_object() || !links.contains("bandwidth") || !links["bandwidth"].is_string()) return 0;
+  try {
+    return parse_bandwidth(links["bandwidth"].get<std::string>()).si;
+  } catch (const UnitError&) {
+    return 0;
+  }
+}
+
+std::string exact(double rate_Bps) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), rate_Bps).ptr;
+  return std::string(text.data(), end) + " B/s";
+}
+
 namespace {
 
 /// "64" to 64, "4x2" to [4, 2], "true", else text.
@@ -236,31 +258,6 @@ void put(const Edit& edit, Json& fabric, const std::string& key, const Json& val
   if (rest.empty() || (!at->is_object() && !at->is_null()))
     throw InputError("edit '" + edit.text + "': '" + key + "' names no key of a fabric");
   (*at)[rest] = value;
-}
-
-/// The class of links of a node's port; null if there is none.
-Json port_of(const Json& fabric) {
-  if (!fabric.is_object() || !fabric.contains("links") || !fabric["links"].is_object()) return {};
-  for (const char* name : {"host", "torus"})
-    if (fabric["links"].contains(name) && fabric["links"][name].is_object()) return fabric["links"][name];
-  return {};
-}
-
-/// Nominal rate of a port; 0 if it cannot be read: building the fabric says what is wrong.
-double rate_of(const Json& port) {
-  if (!port.is_object() || !port.contains("bandwidth") || !port["bandwidth"].is_string()) return 0;
-  try {
-    return parse_bandwidth(port["bandwidth"].get<std::string>()).si;
-  } catch (const UnitError&) {
-    return 0;
-  }
-}
-
-/// Every digit of a rate.
-std::string exact(double rate_Bps) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), rate_Bps).ptr;
-  return std::string(text.data(), end) + " B/s";
 }
 
 /// Class of the links of a node's port.

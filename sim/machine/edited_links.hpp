@@ -37,6 +37,12 @@ std::vector<Edit> edits_of_plane(const Edit& edit, const Topology& wiring);
 /// alike. What messages between nodes attain goes with the nominal rate of a node's port.
 /// @throws InputError  a key that leads nowhere
 void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes);
+/// The class of links of a node's port; null if there is none.
+Json port_of(const Json& fabric);
+/// Nominal rate of a class of links; 0 if it cannot be read: building the fabric says what is wrong.
+double rate_of(const Json& links);
+/// "12500000000 B/s": every digit of a rate.
+std::string exact(double rate_Bps);
 /// Edit "scale KIND:FACTOR" on links between nodes; what messages attain goes with the rate of a node's port.
 /// @returns false if no link is of the kind
 bool scale_fabric(const Edit& edit, Topology& topology, Calibration& calibration);

@@ -88,6 +88,17 @@ std::vector<int> connected_nics(const Topology& topology, ObjectReader& paramete
 
 }  // namespace
 
+NetworkPlugin plugin_of(const Topology& topology) {
+  NetworkPlugin plugin;
+  if (!topology.fabric.is_object() || !topology.fabric.contains("plugin")) return plugin;
+  ObjectReader r(topology.fabric["plugin"], topology.path, "/fabric/plugin");
+  plugin.told_s = r.seconds("latency").si;
+  plugin.without = r.optional<std::vector<std::string>>("without").value_or(std::vector<std::string>{});
+  if (r.required<std::string>("source").empty()) r.fail("source", "a figure without a source is not accepted");
+  r.finish();
+  return plugin;
+}
+
 BuiltFabric build_fabric(const Topology& topology) {
   if (topology.fabric.is_null())
     throw InputError(topology.path, "/fabric", "missing: this platform describes no network between nodes");
@@ -101,6 +112,8 @@ BuiltFabric build_fabric(const Topology& topology) {
   built.routing = parameters.choice("routing", fabric_routing_names());
   if (const auto sharp = parameters.optional<std::string>("sharp"); sharp && sharp->empty())
     parameters.fail("sharp", "must say where it is known from that the switches reduce");
+  if (parameters.has("plugin")) static_cast<void>(parameters.raw("plugin"));
+  static_cast<void>(plugin_of(topology));
   built.nics = connected_nics(topology, parameters);
   const FabricGenerator& generator = fabric_generators().get(built.generator);
   built.fabric = generator.build(parameters, static_cast<int>(built.nics.size()));

@@ -104,14 +104,26 @@ class FabricGenerator {
   FabricGenerator(const FabricGenerator&) = delete;
   FabricGenerator& operator=(const FabricGenerator&) = delete;
   virtual ~FabricGenerator() = default;
-  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "sharp" and "nics" are read
-  /// already) and calls finish().
+  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "sharp", "plugin" and "nics"
+  /// are read already) and calls finish().
   /// @param nics_per_node  at least 1
   /// @throws InputError  a parameter is missing, unknown or impossible; says why, with the JSON pointer
   [[nodiscard]] virtual std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const = 0;
+  /// Its own keys for so many nodes: full bisection, switches of 64 ports where they suffice. Of "links" every class,
+  /// with what is assumed of those between switches.
+  /// @param nics_per_node  at least 1
+  [[nodiscard]] virtual Json sized(int nodes, int nics_per_node) const = 0;
 };
 
 Registry<FabricGenerator>& fabric_generators();
+
+/// What the network's plug-in does to NCCL's choice, key "plugin" of a fabric.
+struct NetworkPlugin {
+  double told_s = 0;  ///< latency that it tells the tuner of a step between nodes, on top of NCCL's own
+  std::vector<std::string> without{};  ///< protocols that it leaves out
+};
+/// @throws InputError  a wrong key of it
+NetworkPlugin plugin_of(const Topology& topology);
 
 /// The "fabric" object of a topology, built.
 struct BuiltFabric {

@@ -79,6 +79,8 @@ inline constexpr std::array kCableKinds = {
     CableKind{"ib_*", "", CableFamily::kNetwork},
     CableKind{"roce_*", "", CableFamily::kNetwork},
     CableKind{"slingshot*", "", CableFamily::kNetwork},
+    CableKind{"efa_*", "", CableFamily::kNetwork},
+    CableKind{"ethernet*", "", CableFamily::kNetwork},
     CableKind{"apelink", "", CableFamily::kNetwork},
 };
 

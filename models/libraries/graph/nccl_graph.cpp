@@ -99,6 +99,9 @@ Communicator build_across(const Version& version, const Cluster& cluster, const 
   for (const Channel& ring : made.channels) entries.insert(ring.in.nic);
   const int found = static_cast<int>(entries.size());
   made.nodes = nodes;
+  const NetworkPlugin plugin = plugin_of(cluster.node().wiring());
+  made.told_s = plugin.told_s;
+  made.left_out = plugin.without;
   // One channel a NIC in use: what crosses the fabric once goes up the tree and once down, in the same channel.
   made.nvls_channels = made.nvls_channels > 0 ? found : 0;
   const double network = nodes > 2 ? made.network_channel_bandwidth.si / 2 : made.network_channel_bandwidth.si;

@@ -151,6 +151,11 @@ class CostModel {
     return nodes_ > 1 && protocol == kLL ? traits_.network_ll_stretch : 1;
   }
 
+  /// Of a step between nodes, with what a plug-in says of its network.
+  [[nodiscard]] double network_hop(const Latency& latency, std::size_t protocol) const {
+    return latency.network_hop[protocol] + made_.told_s / kMicro;
+  }
+
   [[nodiscard]] double ring_latency(std::size_t protocol) const {
     return traits_.ring.base[protocol] + (operation_ == RingOperation::kBroadcast || is(RingOperation::kReduce)
                                               ? chain_steps(protocol)
@@ -160,7 +165,7 @@ class CostModel {
   /// Broadcast and reduce: one hop if all channels run in one order; else a hop a rank, in Simple as long as a tree's.
   [[nodiscard]] double chain_steps(std::size_t protocol) const {
     const bool as_tree = protocol == kSimple && !made_.one_order;
-    const double hop = nodes_ > 1 ? (as_tree ? traits_.tree : traits_.ring).network_hop[protocol]
+    const double hop = nodes_ > 1 ? network_hop(as_tree ? traits_.tree : traits_.ring, protocol)
                        : as_tree  ? tree_hop(protocol)
                                   : inner_hop(traits_.ring, protocol, made_.path_class);
     return made_.one_order ? hop : ranks_ * hop;
@@ -175,7 +180,7 @@ class CostModel {
     const double between = !twice ? nodes_ - 1 : 2 * (traits_.last_step_inside ? nodes_ - 1 : nodes_);
     hop = std::max(
         hop, (generations_.amd ? traits_.send_us_amd : traits_.send_us) * (protocol == kSimple ? kSimpleSends : 1));
-    return std::max(0.0, steps - between) * hop + between * traits_.ring.network_hop[protocol];
+    return std::max(0.0, steps - between) * hop + between * network_hop(traits_.ring, protocol);
   }
 
   /// Between nodes a ring's all_reduce in Simple is slower at sizes that are more than a few bytes a rank.
@@ -188,12 +193,14 @@ class CostModel {
   [[nodiscard]] double tree_latency(std::size_t protocol) const {
     const double between = nodes_ > 1 ? std::log2(nodes_) : 0;
     return traits_.tree.base[protocol] + 2 * (ranks_ / nodes_ - 1) * tree_hop(protocol) * stretch(protocol) +
-           2 * between * traits_.tree.network_hop[protocol];
+           2 * between * network_hop(traits_.tree, protocol);
   }
 
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
-  /// NICs that are not behind a CPU.
+  /// NICs that are not behind a CPU. A plug-in may leave it out.
   [[nodiscard]] bool usable(bool tree, std::size_t protocol) const {
+    if (std::find(made_.left_out.begin(), made_.left_out.end(), kProtocolNames[protocol]) != made_.left_out.end())
+      return false;
     if (protocol != kLL128) return true;
     if (nodes_ > 1 && !made_.nics_near) return false;
     const auto path_class = path_class_of(tree ? made_.tree_class : made_.path_class);
