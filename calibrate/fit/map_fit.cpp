@@ -16,8 +16,10 @@ namespace {
 // (docs/h200.md), and what two hosts of one kind differ by (calibrate/data/hgx-h200)
 constexpr double kUsualError = 0.1, kLeastError = 0.03;
 constexpr double kMapHuber = 1.345;  // source: Huber 1981, 95 % efficiency at the normal
-// Farthest from what was believed, in its spreads. source: ours, beyond it the data are not of this parameter
-constexpr double kFarthest = 4;
+// Farthest from what was believed, in its spreads, without and with heavy tails. source: ours, beyond it the data are
+// not of this parameter
+constexpr double kFarthest = 4, kFarthestInTails = 10;
+constexpr double kTails = 2;                                     // spreads from which on tails are heavy. source: ours
 constexpr std::array kSteps = {2.0, 1.0, 0.5, 0.25, 0.1, 0.04};  // of line searches, in spreads; source: ours
 constexpr double kDifference = 0.02;                             // of derivatives, in spreads; source: ours
 constexpr int kRounds = 6, kMarquardtSteps = 6;
@@ -37,13 +39,24 @@ double map_weight(double error) {
   return size <= kMapHuber ? 1 : kMapHuber / size;
 }
 
+/// Loss of a parameter by its distance from what was believed, in spreads, and how much of that loss's slope is left.
+double prior_loss(const Unknown& unknown, double distance) {
+  const double square = distance * distance;
+  return unknown.heavy_tails ? kTails * kTails / 2 * std::log1p(square / (kTails * kTails)) : square / 2;
+}
+double prior_weight(const Unknown& unknown, double distance) {
+  return unknown.heavy_tails ? 1 / (1 + distance * distance / (kTails * kTails)) : 1;
+}
+double farthest(const Unknown& unknown) { return unknown.heavy_tails ? kFarthestInTails : kFarthest; }
+
 class Search {
  public:
   explicit Search(const MapRequest& request) : request_(request), at_(request.unknowns.size(), 0) {
     errors_.resize(request.points);
     for (std::size_t k = 0; k < request.from.size(); ++k) {
       const Prior& prior = request.unknowns[k].prior;
-      at_[k] = std::clamp(std::log(request.from[k] / prior.value) / prior.spread, -kFarthest, kFarthest);
+      const double most = farthest(request.unknowns[k]);
+      at_[k] = std::clamp(std::log(request.from[k] / prior.value) / prior.spread, -most, most);
     }
     const std::vector<double> values = values_at(at_);
     for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] = request.log_error(i, values);
@@ -83,7 +96,8 @@ class Search {
     const double sigma = std::max(result.sigma, usual_);
     const Eigen::MatrixXd j = jacobian();
     const auto n = static_cast<Eigen::Index>(at_.size());
-    const Eigen::MatrixXd information = j.transpose() * j / (sigma * sigma * kAlike) + Eigen::MatrixXd::Identity(n, n);
+    Eigen::MatrixXd information = j.transpose() * j / (sigma * sigma * kAlike);
+    information.diagonal() += prior_weights();
     const Eigen::MatrixXd covariance = information.ldlt().solve(Eigen::MatrixXd::Identity(n, n));
     const std::vector<double> values = values_at(at_);
     for (Eigen::Index k = 0; k < n; ++k) {
@@ -115,8 +129,15 @@ class Search {
   [[nodiscard]] double loss(const std::vector<double>& at, const std::vector<double>& errors) const {
     double sum = 0;
     for (const double error : errors) sum += map_loss(error / usual_);
-    for (const double distance : at) sum += distance * distance / 2;
+    for (std::size_t k = 0; k < at.size(); ++k) sum += prior_loss(request_.unknowns[k], at[k]);
     return sum;
+  }
+
+  [[nodiscard]] Eigen::VectorXd prior_weights() const {
+    Eigen::VectorXd weights(static_cast<Eigen::Index>(at_.size()));
+    for (std::size_t k = 0; k < at_.size(); ++k)
+      weights(static_cast<Eigen::Index>(k)) = prior_weight(request_.unknowns[k], at_[k]);
+    return weights;
   }
 
   /// Errors where parameter k is moved, the others staying.
@@ -132,7 +153,8 @@ class Search {
   /// Looks everywhere, in whole spreads: a cap that does not limit shows no slope.
   void scan(std::size_t k) {
     double best = loss(at_, errors_);
-    for (double to = -kFarthest; to <= kFarthest; ++to) {
+    const double most = farthest(request_.unknowns[k]);
+    for (double to = -most; to <= most; ++to) {
       std::vector<double> errors = moved(k, to);
       std::vector<double> at = at_;
       at[k] = to;
@@ -150,7 +172,7 @@ class Search {
     for (const double way : {step, -step})
       for (bool better = true; better;) {
         const double to = at_[k] + way;
-        if (std::abs(to) > kFarthest) break;
+        if (std::abs(to) > farthest(request_.unknowns[k])) break;
         std::vector<double> errors = moved(k, to);
         std::vector<double> at = at_;
         at[k] = to;
@@ -188,8 +210,10 @@ class Search {
       }
       for (Eigen::Index k = 0; k < n; ++k) x(k) = at_[static_cast<std::size_t>(k)];
       const Eigen::MatrixXd scaled = j / usual_;
-      Eigen::MatrixXd a = scaled.transpose() * w.asDiagonal() * scaled + Eigen::MatrixXd::Identity(n, n);
-      const Eigen::VectorXd gradient = scaled.transpose() * w.asDiagonal() * e + x;
+      const Eigen::VectorXd pull = prior_weights();
+      Eigen::MatrixXd a = scaled.transpose() * w.asDiagonal() * scaled;
+      a.diagonal() += pull;
+      const Eigen::VectorXd gradient = scaled.transpose() * w.asDiagonal() * e + pull.cwiseProduct(x);
       a.diagonal() *= 1 + damping;
       if (!take(a.ldlt().solve(gradient))) {
         damping *= 10;  // source: Marquardt 1963
@@ -203,7 +227,8 @@ class Search {
   bool take(const Eigen::VectorXd& step) {
     std::vector<double> at = at_;
     for (std::size_t k = 0; k < at.size(); ++k)
-      at[k] = std::clamp(at[k] - step(static_cast<Eigen::Index>(k)), -kFarthest, kFarthest);
+      at[k] = std::clamp(at[k] - step(static_cast<Eigen::Index>(k)), -farthest(request_.unknowns[k]),
+                         farthest(request_.unknowns[k]));
     const std::vector<double> values = values_at(at);
     std::vector<double> errors(errors_.size());
     for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = request_.log_error(i, values);

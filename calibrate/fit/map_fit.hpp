@@ -14,6 +14,7 @@ namespace linkcast::fit {
 struct Unknown {
   std::string name;
   Prior prior;
+  bool heavy_tails = false;  ///< the logarithm has Student's tails instead: data may take it far away
 };
 
 struct MapRequest {
@@ -42,8 +43,8 @@ struct MapResult {
 };
 
 /// Huber's loss of the errors in units of what they scatter by (0.03 to 0.1), and the squares of the parameters'
-/// distances from their priors in units of their spreads. Line searches along each parameter, since caps make the model
-/// unsmooth, and Levenberg-Marquardt steps. Deterministic.
+/// distances from their priors in units of their spreads, of those with heavy tails the logarithm. Line searches along
+/// each parameter, since caps make the model unsmooth, and Levenberg-Marquardt steps. Deterministic.
 /// @source  loss: Huber, Robust Statistics, 1981; steps: Marquardt, SIAM J. Appl. Math. 11 (1963)
 MapResult fit_map(const MapRequest& request);
 

@@ -215,7 +215,8 @@ Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topolo
   request.points = dependence.samples.size();
   request.progress = &catalogue.progress();
   for (const auto& [name, prior] : dependence.priors) {
-    request.unknowns.push_back({name, prior});
+    const ParameterRow* row = find_parameter_row(name);
+    request.unknowns.push_back({name, prior, row != nullptr && row->heavy_tails});
     request.depending.push_back(dependence.points.at(name));
   }
   Trials trials(machine, request.unknowns);

@@ -71,11 +71,18 @@ void plan_trees_in_node(const CollectiveJob& job, ClusterProblem& problem, Colle
   }
 }
 
-/// One tree between nodes, up and down.
+/// One tree between nodes, up and down. On its way down a block has what it moves between nodes for all its children
+/// together; in LL its GPU's proxy limits it, not what it sends to how many.
+/// @param cost  of one block
+/// @source  ABCI's nodes of A100: two nodes 18 GB/s each way, by trees; eight 15 GB/s, by trees to 8 MiB and rings
+/// above
 void add_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain, int which,
-              const ChannelLoad& load) {
+              const CollectiveCost& cost, bool by_proxy, ChannelLoad load) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  std::size_t most = 1;
+  for (const auto& children : tree.children) most = std::max(most, by_proxy ? 1 : children.size());
   for (const bool up : {true, false}) {
+    load.rate_cap_Bps = std::min(cost.channel_Bps, cost.network_Bps / (up ? 1 : static_cast<double>(most)));
     activities::ChannelRoute route(problem, load);
     std::vector<Hop> hops = chain.hops;
     for (Hop& hop : hops)
@@ -99,10 +106,10 @@ void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, Colle
   const std::vector<Tree>& trees = job.communicator.trees;
   const int distinct = static_cast<int>(trees.size());
   for (int block = 0; block < std::min(plan.choice.blocks, 2 * distinct); ++block) {
-    const ChannelLoad load{job.size_B / plan.choice.blocks, plan.choice.payload_share,
-                           collective::blocks_Bps(plan.cost, 1, true)};
+    const ChannelLoad load{job.size_B / plan.choice.blocks, plan.choice.payload_share};
     plan.busiest_B = std::max(plan.busiest_B, load.bytes);
-    add_tree(problem, job.communicator, trees[at(block % distinct)], block / distinct, load);
+    add_tree(problem, job.communicator, trees[at(block % distinct)], block / distinct, plan.cost,
+             plan.choice.protocol == "LL", load);
   }
 }
 

@@ -112,13 +112,17 @@ void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
 void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
   const Communicator& communicator = request.communicator;
   if (communicator.nodes == 1) return;
-  const LibraryRow& row = key::network_channel[request.protocol];
+  const bool proxy = request.protocol == "LL";
+  const LibraryRow& row = proxy ? key::network_proxy : key::network_channel;
   // source: 3.1 GB/s on two SummitDev nodes with NCCL 2.0 (calibrate/data/summitdev), whose NICs carry 25
   constexpr double kEarlySpread = 1;
   const Prior prior{row.prior->value, request.library.keeps_step() ? kEarlySpread : row.prior->spread};
   const Learned network = learned(request.platform.library_parameters(), communicator.library, row, prior);
-  cost.network_Bps = network.value / (request.protocol == "LL" ? blocks_of_proxy(communicator, request.blocks) : 1);
-  cost.set(Figure::kNetwork, {term_of(term::kSerialisation, network, key::network_channel[request.protocol])});
+  constexpr double kLines = 120.0 / 128;  // source: LL128 has 8 bytes of flag in each line of 128
+  cost.network_Bps = proxy                         ? network.value / blocks_of_proxy(communicator, request.blocks)
+                     : request.protocol == "LL128" ? network.value * kLines
+                                                   : network.value;
+  cost.set(Figure::kNetwork, {term_of(term::kSerialisation, network, row)});
 }
 
 void set_growth(const CostRequest& request, CollectiveCost& cost) {

@@ -167,7 +167,7 @@ void put_costs(const Network& network, double port_Bps, int nics, Calibration& c
   for (const char* algorithm : {"nvls_tree", "pat"})
     put({fmt::format("nccl.{}.network_hop_s", algorithm), &key::library_network_hop}, network.simple_hop_s, network,
         calibration);
-  put(key::network_channel["LL"].of_all("nccl"), network.proxy_Bps, network, calibration);
+  put(key::network_proxy.of_all("nccl"), network.proxy_Bps, network, calibration);
 }
 
 }  // namespace

@@ -103,9 +103,7 @@ double rate_of(const Topology& topology, const std::string& kind) {
 
 /// Pace of a thread block of a library between nodes, and its loss where there are more of them.
 bool is_network_pace(const std::string& name) {
-  const auto& rows = key::network_channel.all();
-  return is_growth(name) ||
-         std::any_of(rows.begin(), rows.end(), [&](const LibraryRow& row) { return is_of(name, row); });
+  return is_growth(name) || is_of(name, key::network_proxy) || is_of(name, key::network_channel);
 }
 
 class Loan {

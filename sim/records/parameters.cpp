@@ -63,6 +63,8 @@ constexpr const ParameterRow* kRows[] = {
     &key::launch_send,
     &key::launch_gpu,
     &key::launch_batch,
+    &key::network_proxy,
+    &key::network_channel,
     &key::network_growth,
     &key::network_hop_growth,
     &key::narrow8,
@@ -105,10 +107,9 @@ struct Table {
 Table::Table() {
   using namespace key;
   for (const ParameterRow* row : kRows) add(*row);
-  for (const ProtocolRows* rows_of :
-       {&ring_base, &ring_hop, &ring_channel, &ring_copy_steps, &ring_reduce_steps, &ring_copy, &ring_reduce,
-        &ring_tail, &ring_host_wait, &ring_crowding, &tree_slowness, &network_hop, &network_channel, &host_base,
-        &host_hop, &host_channel})
+  for (const ProtocolRows* rows_of : {&ring_base, &ring_hop, &ring_channel, &ring_copy_steps, &ring_reduce_steps,
+                                      &ring_copy, &ring_reduce, &ring_tail, &ring_host_wait, &ring_crowding,
+                                      &tree_slowness, &network_hop, &host_base, &host_hop, &host_channel})
     for (const LibraryRow& row : rows_of->all()) add(row);
 }
 

@@ -27,6 +27,7 @@ FABRICS = (
     "endpoints_per_leaf=8,global_ports_per_spine=2,global_links=1,radix=40",
     "fabric fat_tree:levels=2,nodes=16,switches_per_node=1,endpoints_per_leaf=16,radix=40,leaves=4,spines=4,uplinks_per_leaf=8",
     "fabric rail_optimized:nodes=16,nodes_per_unit=8,units=2,radix=40,spines=4,uplinks_per_leaf=4")
+NETWORKS = ("network efa_p4d", "network tcp:nodes=40", "network slingshot", "nics 1", "network ib_xdr:nodes=9")
 LINKS = {
     "single_switch": (), "torus": ("torus",), "dragonfly": ("local", "global"), "dragonfly_plus": ("local", "global"),
     "fat_tree": ("leaf_spine",), "rail_optimized": ("leaf_spine",)}
@@ -145,6 +146,15 @@ def fabrics() -> Iterator[Query]:
             yield {"kind": "p2p", **base, "src": "node1/gpu0", "dst": "node4/gpu0", "size_B": 1 << 26}
 
 
+def networks() -> Iterator[Query]:
+    """Other networks, and fewer adapters, of each machine."""
+    for number, machine in enumerate(WITH_FABRIC):
+        for at in range(3):
+            yield {"kind": "collective", "platform": machine.name, "edits": [NETWORKS[(number + at) % len(NETWORKS)]],
+                   "op": ("all_reduce", "all_gather", "broadcast")[at], "nodes": 2 + at, "gpus_per_node": machine.gpus,
+                   "size_B": 1 << (12 + 6 * at)}
+
+
 def queries() -> Iterator[Query]:
-    for group in (of_each_machine, of_each_library, of_each_switch_algorithm, large, of_mpi, in_noise, rings, fabrics):
+    for group in (of_each_machine, of_each_library, of_each_switch_algorithm, large, of_mpi, in_noise, rings, fabrics, networks):
         yield from group()

@@ -35,7 +35,8 @@ RECORDS = {  # of the targets that are no reader of fuzz.py
 WORDS = ("64MiB", "1.5 GB/s", "20 us", "2h", "n[1-4,07-10]", "rack[0-1]n[0-3]", "0-3,gpu5", "gpu0-gpu3", "GPU-01234567", "0000:1b:00.0", "NVIDIA H100 80GB HBM3",
          "none", "1e30 B")
 EDITS = ("disable nvlink", "remove gpu0-gpu4", "add gpu0-gpu1:nvlink4:2", "slow gpu3:1.2", "set kind=nvlink2:bandwidth=50GB/s", "scale nvlink4:2", "flaky gpu0-gpu1:10ms:1s",
-         "swap gpu0-gpu1:nvlink4:2", "fabric dragonfly:groups=4,routers=4", "fabric torus:dimensions=4x4", "fabric fat_tree:levels=2")
+         "swap gpu0-gpu1:nvlink4:2", "fabric dragonfly:groups=4,routers=4", "fabric torus:dimensions=4x4", "fabric fat_tree:levels=2", "network efa:nodes=64", "nics 2",
+         "oversubscription 2", "network tcp:bandwidth=12.5GB/s")
 
 
 def _texts(name: str) -> list[bytes]:

@@ -85,6 +85,18 @@ TEST_CASE("LL between nodes: blocks of one GPU share its proxy", "[physics][choi
   CHECK(time_s(4, 33554432) > 1.8 * time_s(8, 33554432));
 }
 
+TEST_CASE("trees between nodes: a block sends to its two children what it sends to one", "[physics][choices]") {
+  // Blocks limit it there, not cables.
+  const auto time_s = [](int nodes, const char* algorithm, double size_B) {
+    return number(all_reduce("abci-a100", nodes, 8, size_B, {{"algorithm", algorithm}, {"protocol", "Simple"}}),
+                  "time_s");
+  };
+  // Two nodes: each sends every byte once; more: an inner node twice down, as often as each sends in a ring.
+  const double size_B = 4294967296.0;
+  CHECK_THAT(time_s(8, "tree", size_B) / time_s(2, "tree", size_B), WithinAbs(2, 0.2));
+  CHECK_THAT(time_s(8, "tree", size_B) / time_s(8, "ring", size_B), WithinAbs(1, 0.15));
+}
+
 TEST_CASE("growth: bytes between nodes take longer the more nodes there are", "[physics][choices]") {
   for (const char* platform : {"hgx-h100", "hgx-h200"}) {
     double before = 0;

@@ -77,6 +77,18 @@ TEST_CASE("one wrong point does not move the fit") {
   CHECK_THAT(result.log_errors[8], WithinAbs(1.5, 0.3));
 }
 
+TEST_CASE("heavy tails: data may take a parameter far away, and near the prior they change nothing") {
+  const auto fitted = [](double truth, std::size_t points, bool heavy) {
+    const auto model = [](double, const Values& v) { return v[0]; };
+    return fit::fit_map(request({{"rate", {30, 0.3}, heavy}}, points, model, {truth})).estimates[0];
+  };
+  CHECK(fitted(2.7, 12, false).value > 8);  // four spreads: 9.04
+  CHECK_THAT(fitted(2.7, 12, true).value, WithinRel(2.7, 0.02));
+  CHECK(fitted(2.7, 12, true).determined);
+  CHECK_THAT(fitted(27, 3, true).value, WithinRel(fitted(27, 3, false).value, 0.01));
+  CHECK(fitted(2.7, 1, true).value < 4);  // a cap that nothing else explains
+}
+
 TEST_CASE("the same request gives the same digits") {
   const fit::MapRequest asked = request({{"startup", {2, 0.7}}, {"rate", {30, 0.7}}}, 16, line, {5, 100});
   const fit::MapResult a = fit::fit_map(asked), b = fit::fit_map(asked);
