@@ -171,7 +171,7 @@ void inherit_libraries(FitContext& context, const FitRequest& request) {
     const double spread = same ? kSameCapability : kOtherMachine;
     for (const auto& [name, parameter] : calibration.parameters) {
       // Which version runs is no cost: another machine's says nothing of it.
-      if (lending::is_growth(name) || !is_of_library(name) || is_of(name, key::library_version) ||
+      if (lending::is_of_fabric(name) || !is_of_library(name) || is_of(name, key::library_version) ||
           context.found.contains(name) || parameter.inherited())
         continue;
       Parameter inherited = parameter;

@@ -39,7 +39,7 @@ double map_weight(double error) {
   return size <= kMapHuber ? 1 : kMapHuber / size;
 }
 
-/// Loss of a parameter by its distance from what was believed, in spreads, and how much of that loss's slope is left.
+/// Loss of a parameter by its distance from its prior, in spreads, and how much of that loss's slope is left.
 double prior_loss(const Unknown& unknown, double distance) {
   const double square = distance * distance;
   return unknown.heavy_tails ? kTails * kTails / 2 * std::log1p(square / (kTails * kTails)) : square / 2;

@@ -210,9 +210,9 @@ class FatTree final : public FabricGenerator {
     keys.update({{"radix", std::max(radix, cores.radix)},
                  {"pods", pods},
                  {"leaves_per_pod", half},
-                 {"aggregations_per_pod", half},
-                 {"cores", half * cores.number},
-                 {"uplinks_per_leaf", half},
+                 {"aggregations_per_pod", down},
+                 {"cores", down * cores.number},
+                 {"uplinks_per_leaf", down},
                  {"uplinks_per_aggregation", half}});
     keys["links"] = {{"host", Json::object()},
                      {"leaf_aggregation", fabrics::between_switches()},

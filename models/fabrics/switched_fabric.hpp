@@ -17,7 +17,7 @@ namespace linkcast::fabrics {
 // Ports of a switch where nothing is said. source: NVIDIA Quantum-2 QM9700 data sheet; HPE Slingshot and most Ethernet
 // switches of the time have as many
 inline constexpr int kUsualRadix = 64;
-// Of a cable between switches and the switch behind it. source: 130 ns, as NVIDIA's Quantum QM8700; assumed: 20 m at 5
+// A cable between switches and the switch behind it. source: 130 ns, as NVIDIA's Quantum QM8700; assumed: 20 m at 5
 // ns/m
 inline Json between_switches() { return {{"latency", "230ns"}}; }
 /// Whole parts of `each` that hold `all`.

@@ -25,7 +25,8 @@ CollectiveRanks read_ranks(const catalogue::Machine& machine, ObjectReader& r) {
   }
   const Cluster& cluster = machine.cluster();
   if (nodes < 1 || nodes > cluster.nodes())
-    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins");
+    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) +
+                        ", as many as the fabric joins; edit 'network NAME:nodes=N' makes a larger one");
   return {cluster, nodes, read_gpus_of_each(r, cluster.node(), 1)};
 }
 

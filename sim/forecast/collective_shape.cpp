@@ -75,24 +75,25 @@ void add_parts(Bytewise& shape, const Communicator& made, const Channel& ring) {
   for (const int gpu : ring.order) shape.add(std::find(made.gpus.begin(), made.gpus.end(), gpu) - made.gpus.begin());
 }
 
-void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
-  shape.add(made.path_class);
-  shape.add(made.link_equivalents);
-  shape.add(made.library_channel_bandwidth.si);
-  shape.add(made.fallback);
-  shape.add(made.rings_found);
-  shape.add(made.one_order);
-  shape.add(made.tree_class);
-  shape.add(made.plain_trees);
-  shape.add(made.tree_channel_bandwidth.si);
-  shape.add(made.nodes);
-  shape.add(made.network_channel_bandwidth.si);
-  shape.add(made.nics_near);
-  shape.add(made.told_s);
-  for (const std::string& protocol : made.left_out) shape.add(protocol);
-  shape.add(made.nvls_channels);
-  shape.add(made.nvls_blocks);
-  shape.add(made.nvls_channel_bandwidth.si);
+void add_what_the_library_believes(Bytewise& shape, const Communicator& communicator) {
+  shape.add(communicator.path_class);
+  shape.add(communicator.link_equivalents);
+  shape.add(communicator.library_channel_bandwidth.si);
+  shape.add(communicator.fallback);
+  shape.add(communicator.rings_found);
+  shape.add(communicator.one_order);
+  shape.add(communicator.tree_class);
+  shape.add(communicator.plain_trees);
+  shape.add(communicator.tree_channel_bandwidth.si);
+  shape.add(communicator.nodes);
+  shape.add(communicator.network_channel_bandwidth.si);
+  shape.add(communicator.nics_near);
+  shape.add(communicator.plugin.reported_s);
+  shape.add(communicator.plugin.without.size());
+  for (const std::string& protocol : communicator.plugin.without) shape.add(protocol);
+  shape.add(communicator.nvls_channels);
+  shape.add(communicator.nvls_blocks);
+  shape.add(communicator.nvls_channel_bandwidth.si);
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ struct Tree {
   NicWay first{}, second{};  ///< between nodes: of the first GPU and of the one after it, if it talks to a child
 };
 
+/// The network's plug-in: how it changes NCCL's choice.
+struct NetworkPlugin {
+  double reported_s = 0;               ///< latency of a step between nodes for the tuner, on top of NCCL's own
+  std::vector<std::string> without{};  ///< protocols that it leaves out
+};
+
 struct Communicator {
   std::string library;
   std::string caller{};                      ///< inference engine with an all_reduce of its own; empty: none
@@ -67,8 +73,7 @@ struct Communicator {
   BytesPerSecond network_channel_bandwidth;  ///< what the library assumes of one channel between nodes
   std::string network_class;                 ///< worst class of a way to a NIC over all rings; empty: not searched
   bool nics_near = true;                     ///< NICs access GPU memory on ways that LL128 may take
-  double told_s = 0;                         ///< latency that the network's plug-in tells the tuner
-  std::vector<std::string> left_out{};       ///< protocols that it leaves out
+  NetworkPlugin plugin{};
   bool swaps_rings = false;                  ///< in every second node rings 2k and 2k+1 change places
   std::vector<std::vector<NicWay>> exits{};  ///< empty: the NIC next to the sender
 

@@ -48,13 +48,6 @@ std::pair<std::string, std::string> at_last_colon(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-/// @returns -1 if the text is no whole number
-int whole_number(const std::string& text) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? value : -1;
-}
-
 int links_of(const Edit& edit, const std::string& text, const char* what = "links") {
   constexpr int most = 1000;  // far above any bundle: a typing error, not a request
   const int count = whole_number(text);
@@ -131,6 +124,7 @@ void read_fabric(Edit& edit, const std::string& rest) {
   edit.subject = rest.substr(0, colon);
   if (edit.subject.empty()) refuse_form(edit);
   std::string list = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  if (colon != std::string::npos && list.empty()) refuse_form(edit);
   std::set<std::string> seen;
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -189,6 +183,12 @@ void read_argument(Edit& edit, const std::string& rest) {
 }
 
 }  // namespace
+
+int whole_number(const std::string& text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? value : -1;
+}
 
 const std::vector<std::string>& edit_verbs() {
   static const std::vector<std::string> verbs = {"fabric",  "nics",   "network", "oversubscription",

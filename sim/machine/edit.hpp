@@ -60,6 +60,9 @@ bool names_kind(const std::string& pattern, const std::string& kind);
   throw InputError("edit '" + edit.text + "': " + what);
 }
 
+/// @returns -1 if the text is no whole number
+int whole_number(const std::string& text);
+
 /// Known names, for an error that stays readable.
 template <class List>
 std::string listed(const List& list) {

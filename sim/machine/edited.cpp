@@ -255,8 +255,8 @@ BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
   for (const Edit& other : *edits_)
     if (!offer && other.verb == EditVerb::kSet && other.subject == kind) offer = KindOffer{"", other.bandwidth, {}};
   // source: GPUs and adapters have 16 lanes
-  if (const CableKind* row = find_cable_kind(kind); !offer && row->rate_Bps > 0)
-    offer = KindOffer{"", {row->family == CableFamily::kPcie ? 16 * row->rate_Bps : row->rate_Bps}, {}};
+  if (const CableKind* row = find_cable_kind(kind); !offer && row->family == CableFamily::kPcie && row->rate_Bps > 0)
+    offer = KindOffer{"", {16 * row->rate_Bps}, {}};
   if (!offer)
     refuse(edit, "no platform here has cables of the kind " + kind + ": say its rate with set kind=" + kind +
                      ":bandwidth=RATE; here are " + listed(kinds()));
@@ -281,10 +281,11 @@ void Editor::check_ends(const Edit& edit, const std::string& kind, int a, int b)
     refuse(edit, kind + " joins two CPUs");
   if (is_accelerator_cable(kind) && !is(a, DeviceKind::kGpu) && !is(b, DeviceKind::kGpu))
     refuse(edit, kind + " has a GPU at one end");
-  if (is_fabric_cable(kind)) refuse(edit, kind + " joins nodes: use a fabric edit");
+  if (is_fabric_cable(kind)) refuse(edit, kind + " joins nodes: use a network or fabric edit");
 }
 
 void Editor::swap(const Edit& edit) {
+  if (is_fabric_cable(edit.kind)) refuse(edit, edit.kind + " joins nodes: a network edit changes it");
   const bool one = edit.subject.find('-') != std::string::npos;
   std::vector<std::size_t> indices;
   if (one) indices.push_back(cable(edit, ""));

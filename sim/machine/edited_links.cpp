@@ -300,7 +300,10 @@ void scale_messages(double factor, bool sure, Calibration& calibration) {
 void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes) {
   const Json before = topology.fabric;
   const Json port = port_of(before);
-  const bool same = before.is_object() && before.value("generator", "") == edit.subject;
+  const bool same = before.is_object() && before.value("generator", "") == edit.subject &&
+                    std::none_of(edit.values.begin(), edit.values.end(), [&](const auto& one) {
+                      return one.first == "levels" && value_of(one.second) != before.value("levels", Json());
+                    });
   Json fabric = same ? before : changed_generator(before, edit.subject, port);
   fabric["source"] = "assumed: what-if edit '" + edit.text + "'";
   for (const auto& [key, value] : edit.values) put(edit, fabric, key, value_of(value));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "sim/base/quantity.hpp"
@@ -16,8 +15,6 @@
 
 namespace linkcast {
 namespace {
-
-const std::string& verb_of(const Edit& edit) { return edit_verbs()[static_cast<std::size_t>(edit.verb)]; }
 
 Json& fabric_of(const Edit& edit, Topology& topology) {
   if (!topology.fabric.is_object()) refuse(edit, topology.name + " has no fabric: say it with fabric or network");
@@ -36,6 +33,8 @@ std::vector<std::string> joined_nics(const Topology& topology) {
     if (device.kind == DeviceKind::kNic) ids.push_back(device.id);
   return ids;
 }
+
+void set_source(const Edit& edit, Json& fabric) { fabric["source"] = "assumed: what-if edit '" + edit.text + "'"; }
 
 void join(const std::vector<std::string>& nics, Json& fabric) {
   fabric["nics"] = nics;
@@ -63,7 +62,8 @@ const Network& network_of(const Edit& edit, const Topology& topology) {
   std::vector<std::string> names;
   for (const Network& network : kNetworks)
     if (begin_so.empty() || network.name.starts_with(edit.subject)) names.emplace_back(network.name);
-  refuse(edit, (begin_so.empty() ? "no such network: one of " : "several begin so: one of ") + listed(names));
+  refuse(edit, (begin_so.empty() ? "no such network: one of " : "several begin so, none for these GPUs: one of ") +
+                   listed(names));
 }
 
 struct NetworkKeys {
@@ -75,7 +75,7 @@ NetworkKeys keys_of(const Edit& edit) {
   for (const auto& [key, value] : edit.values) {
     try {
       if (key == "nodes")
-        std::from_chars(value.data(), value.data() + value.size(), keys.nodes);
+        keys.nodes = whole_number(value);
       else if (key == "bandwidth")
         keys.port_Bps = parse_bandwidth(value).si;
       else
@@ -83,14 +83,18 @@ NetworkKeys keys_of(const Edit& edit) {
     } catch (const UnitError& error) {
       refuse(edit, error.what());
     }
-    if (key == "nodes" && keys.nodes < 2) refuse(edit, "nodes must be a number from 2 on");
-    if (key == "bandwidth" && !(keys.port_Bps > 0)) refuse(edit, "a bandwidth must be above 0");
+    constexpr int kMost = 1 << 20;                        // source: ours, far above any machine
+    constexpr double kLeast_Bps = 1e6, kMost_Bps = 1e13;  // source: ours, 8 Mb/s and 80 Tb/s are typing errors
+    if (key == "nodes" && (keys.nodes < 2 || keys.nodes > kMost))
+      refuse(edit, fmt::format("nodes must be a whole number from 2 to {}", kMost));
+    if (key == "bandwidth" && !(keys.port_Bps >= kLeast_Bps && keys.port_Bps <= kMost_Bps))
+      refuse(edit, "a port carries 1 MB/s to 10 TB/s");
   }
   return keys;
 }
 
 /// A fabric of its own for so many nodes: rails where a node has several adapters, else leaves and spines.
-Json made_fabric(const Json& before, int nodes, int nics) {
+Json sized_fabric(const Json& before, int nodes, int nics) {
   const std::string generator = before.is_object() && before.contains("generator") && before["generator"] != "torus"
                                     ? before["generator"].get<std::string>()
                                 : nics > 1 ? "rail_optimized"
@@ -123,7 +127,7 @@ void set_links(const Network& network, double port_Bps, const std::string& sourc
   fabric["links"] = std::move(links);
 }
 
-/// Of messages and of NCCL's steps between nodes, of whatever library's version.
+/// Costs of messages and of NCCL's steps between nodes, of whatever library's version.
 bool is_of_network(const std::string& name) {
   const ParameterName parts(name);
   if (Transports::crosses_network(parts.transport())) return true;
@@ -131,10 +135,12 @@ bool is_of_network(const std::string& name) {
 }
 
 /// Says which cables in the node carry less than a port.
-void note_narrow_cables(const Edit& edit, const Topology& topology, double port_Bps, std::vector<std::string>& notes) {
+/// @param nics  ids of those that the fabric joins
+void note_narrow_cables(const Edit& edit, const Topology& topology, const std::vector<std::string>& nics,
+                        double port_Bps, std::vector<std::string>& notes) {
   for (const Cable& cable : topology.cables) {
     const auto is_nic = [&](int end) {
-      return topology.devices[static_cast<std::size_t>(end)].kind == DeviceKind::kNic;
+      return std::find(nics.begin(), nics.end(), topology.devices[static_cast<std::size_t>(end)].id) != nics.end();
     };
     if ((!is_nic(cable.a) && !is_nic(cable.b)) || cable.count * cable.bandwidth.si >= port_Bps) continue;
     notes.push_back(fmt::format("edit '{}': {} ({}) carries {:.3g} of a port's {:.3g} GB/s: 'swap' changes it",
@@ -150,11 +156,11 @@ void put(const ParameterKey& key, const NetworkFigure& figure, const Network& ne
                                         fmt::format("edited: network {}", network.name)};
 }
 
-void put_costs(const Network& network, double port_Bps, int nics, Calibration& calibration) {
+void put_costs(const Network& network, double port_Bps, Calibration& calibration) {
   std::erase_if(calibration.parameters, [](const auto& item) { return is_of_network(item.first); });
   const NetworkFigure share{kUnmeasuredShare * port_Bps, kUnmeasuredError};
-  const NetworkFigure host{network.host_Bps.value / nics, network.host_Bps.spread};
-  const NetworkFigure attained = host.value > 0 && host.value < share.value ? host : share;
+  const NetworkFigure attained =
+      network.host_Bps.value > 0 && network.host_Bps.value < share.value ? network.host_Bps : share;
   for (const auto& [transport, startup] :
        {std::pair{"mpi_network", network.message_s}, std::pair{"mpi_network_host", network.host_message_s}}) {
     if (startup.value <= 0) continue;
@@ -177,7 +183,7 @@ std::string summary_of(const Network& network) {
                                           : std::string("adapters as they are");
   if (network.hop_s.value > 0) text += fmt::format(", {:.3g} us a step of NCCL", network.hop_s.value * 1e6);
   if (network.host_Bps.value > 0) text += fmt::format(", {:.3g} GB/s a node", network.host_Bps.value / 1e9);
-  if (network.told_s > 0) text += fmt::format(", {:.0f} us told to its tuner", network.told_s * 1e6);
+  if (network.reported_s > 0) text += fmt::format(", {:.0f} us reported to its tuner", network.reported_s * 1e6);
   if (!network.without.empty()) text += ", without " + joined(split(std::string(network.without), ' '), " and ");
   if (!network.gpudirect) text += ", over host memory";
   if (!network.gpu.empty()) text += fmt::format("; of nodes of {}", network.gpu);
@@ -193,30 +199,31 @@ void edit_network(const Edit& edit, Topology& topology, Calibration& calibration
   constexpr int kNodes = 128;  // source: ours, where neither the edit nor a fabric says how many
   const std::string source = fmt::format("network {}: {}", network.name, network.source);
   Json fabric = topology.fabric;
-  if (network.one_adapter && !(fabric.is_object() && fabric.contains("nics"))) nic_ids.resize(1);
+  if (network.one_adapter) nic_ids.resize(1);
   const auto nics = static_cast<int>(nic_ids.size());
-  if (keys.nodes > 0 || !fabric.is_object()) fabric = made_fabric(fabric, keys.nodes > 0 ? keys.nodes : kNodes, nics);
-  const double port_Bps = keys.port_Bps > 0      ? keys.port_Bps
-                          : network.port_Bps > 0 ? network.port_Bps
-                                                 : rate_of(port_of(fabric));
+  const double own_Bps = rate_of(port_of(fabric));
+  if (keys.nodes > 0 || !fabric.is_object()) fabric = sized_fabric(fabric, keys.nodes > 0 ? keys.nodes : kNodes, nics);
+  const double port_Bps = keys.port_Bps > 0 ? keys.port_Bps : network.port_Bps > 0 ? network.port_Bps : own_Bps;
   if (!(port_Bps > 0)) refuse(edit, "say what a port carries: " + edit.subject + ":bandwidth=12.5GB/s");
   set_links(network, port_Bps, source, fabric);
-  fabric["source"] = "assumed: what-if edit '" + edit.text + "'";
+  set_source(edit, fabric);
   if (network.one_adapter) join(nic_ids, fabric);
+  if (!network.cable.starts_with("ib_")) fabric.erase("sharp");
   fabric.erase("plugin");
-  if (network.told_s > 0 || !network.without.empty())
+  if (network.reported_s > 0 || !network.without.empty())
     fabric["plugin"] = {
-        {"latency", fmt::format("{:.0f} us", network.told_s * 1e6)},
+        {"latency", fmt::format("{:.0f} us", network.reported_s * 1e6)},
         {"without", network.without.empty() ? std::vector<std::string>() : split(std::string(network.without), ' ')},
         {"source", network.source}};
   topology.fabric = std::move(fabric);
   topology.reported_rates.clear();
   topology.gpudirect_rdma = topology.gpudirect_rdma && network.gpudirect;
   drop_orphans(topology, calibration);
-  put_costs(network, port_Bps, nics, calibration);
-  note_narrow_cables(edit, topology, port_Bps, notes);
-  notes.push_back(
-      fmt::format("edit '{}': nothing was measured of {} here; {}", edit.text, network.name, network.source));
+  put_costs(network, port_Bps, calibration);
+  if (network.host_Bps.value <= 0) note_narrow_cables(edit, topology, nic_ids, port_Bps, notes);
+  notes.push_back(fmt::format("edit '{}': nothing was measured of {} here{}; {}", edit.text, network.name,
+                              network.one_adapter ? ", which goes by one adapter, " + nic_ids.front() : "",
+                              network.source));
 }
 
 void edit_nics(const Edit& edit, Topology& topology) {
@@ -227,6 +234,7 @@ void edit_nics(const Edit& edit, Topology& topology) {
   std::vector<std::string> kept;
   for (int i = 0; i < edit.count; ++i) kept.push_back(there[static_cast<std::size_t>(i * all / edit.count)]);
   join(kept, fabric);
+  set_source(edit, fabric);
 }
 
 void edit_oversubscription(const Edit& edit, Topology& topology) {
@@ -234,56 +242,85 @@ void edit_oversubscription(const Edit& edit, Topology& topology) {
   for (const char* above : {"leaf_spine", "leaf_aggregation"}) {
     const char* ports = fabric.contains("nodes_per_unit") ? "nodes_per_unit" : "endpoints_per_leaf";
     if (!fabric.contains("links") || !fabric["links"].contains(above) || !fabric.contains(ports) ||
-        !fabric.contains("uplinks_per_leaf"))
+        !fabric.contains("uplinks_per_leaf") || !fabric[ports].is_number() || !fabric["uplinks_per_leaf"].is_number())
       continue;
     const double down_Bps = fabric[ports].get<double>() * rate_of(port_of(fabric));
     Json& links = fabric["links"][above];
     links["bandwidth"] = exact(down_Bps / (edit.factor * fabric["uplinks_per_leaf"].get<double>()));
     links["source"] = "assumed: what-if edit '" + edit.text + "'";
+    set_source(edit, fabric);
     return;
   }
   refuse(edit, "the fabric of " + topology.name + " (" + fabric.value("generator", "") +
                    ") has no leaves with cables up: rail_optimized and fat_tree have");
 }
 
+namespace {
+
+std::string text_of(const Json& value) {
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text;
+  for (const Json& one : value) text += (text.empty() ? "" : "x") + one.dump();
+  return text;
+}
+
+/// Keys that a fabric of so many nodes has, in the words of an edit; those of links are latencies.
+std::vector<std::pair<std::string, std::string>> sized_keys(const Json& fabric, int nics) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  const Json sized = fabric_generators().get(fabric["generator"]).sized(fabric["nodes"].get<int>(), nics);
+  for (const auto& [key, value] : sized.items())
+    if (key != "links") keys.emplace_back(key, text_of(value));
+  for (const auto& [name, links] : sized["links"].items())
+    if (!links.empty() && !(fabric.contains("links") && fabric["links"].contains(name)))
+      keys.emplace_back("links." + name + ".latency", text_of(links["latency"]));
+  return keys;
+}
+
+/// "; missing: a, b; so many nodes fit: fabric ..." of an edit that names nodes and cannot be built; "": nothing is
+/// known that fits.
+std::string what_fits(const Edit& edit, const Topology& topology) {
+  const Json& fabric = topology.fabric;
+  const auto names_nodes = [](const auto& one) { return one.first == "nodes"; };
+  if (edit.verb != EditVerb::kFabric || std::none_of(edit.values.begin(), edit.values.end(), names_nodes) ||
+      !fabric["nodes"].is_number_integer() || whole_number(text_of(fabric["nodes"])) < 1)
+    return "";
+  for (const PluginInfo& info : fabric_generators().list()) {
+    if (info.name != edit.subject) continue;
+    const auto keys = sized_keys(fabric, static_cast<int>(joined_nics(topology).size()));
+    std::string missing, fitting = edit.subject;
+    const auto add = [&](const std::string& key, const std::string& value) {
+      fitting += (fitting == edit.subject ? ":" : ",") + key + "=" + value;
+    };
+    for (const auto& [key, value] : keys) {
+      if (!key.starts_with("links.") ? !fabric.contains(key) : true) missing += (missing.empty() ? "" : ", ") + key;
+      add(key, value);
+    }
+    for (const auto& [key, value] : edit.values)
+      if (std::none_of(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; })) add(key, value);
+    Topology fitted = topology;
+    Calibration unused;
+    std::vector<std::string> notes;
+    try {
+      edit_fabric(parse_edit("fabric " + fitting), fitted, unused, notes);
+      static_cast<void>(build_fabric(fitted));
+    } catch (const InputError&) {
+      return "";
+    }
+    return (missing.find(',') != std::string::npos ? "; missing: " + missing : "") + "; so many nodes fit: fabric " +
+           fitting;
+  }
+  return "";
+}
+
+}  // namespace
+
 void check_network(const std::vector<Edit>& edits, const Topology& topology) {
-  const Edit& edit = edits.front();
   Topology wiring = topology;
-  wiring.path = "edit '" + edit.text + "'";  // where a wrong value came from
+  wiring.path = "edit '" + edits.front().text + "'";  // where a wrong value came from
   try {
     static_cast<void>(build_fabric(wiring));
-    return;
   } catch (const InputError& error) {
-    const Json& fabric = topology.fabric;
-    const std::string generator = fabric.value("generator", "");
-    const auto known = fabric_generators().list();
-    const bool is_known =
-        std::any_of(known.begin(), known.end(), [&](const PluginInfo& info) { return info.name == generator; });
-    if (edit.verb != EditVerb::kFabric || !is_known || !fabric.contains("nodes") ||
-        !fabric["nodes"].is_number_integer() || fabric["nodes"].get<int>() < 1)
-      throw;
-    const auto nics = static_cast<int>(joined_nics(topology).size());
-    std::vector<std::string> missing;
-    std::string fitting = generator;
-    const Json sized = fabric_generators().get(generator).sized(fabric["nodes"].get<int>(), nics);
-    for (const auto& [key, value] : sized.items()) {
-      if (key == "links") continue;
-      if (!fabric.contains(key)) missing.push_back(key);
-      std::string text = value.dump();
-      if (value.is_array()) {
-        text.clear();
-        for (const Json& one : value) text += (text.empty() ? "" : "x") + one.dump();
-      }
-      fitting += (fitting == generator ? ":" : ",") + key + "=" + text;
-    }
-    for (const auto& [name, links] : sized["links"].items()) {
-      const std::string key = "links." + name + ".latency";
-      if (links.empty() || (fabric.contains("links") && fabric["links"].contains(name))) continue;
-      missing.push_back(key);
-      fitting += "," + key + "=" + links["latency"].get<std::string>();
-    }
-    throw InputError(std::string(error.what()) + (missing.size() > 1 ? "; missing: " + joined(missing) : "") +
-                     "; so many nodes fit: " + verb_of(edit) + " " + fitting);
+    throw InputError(std::string(error.what()) + what_fits(edits.front(), topology));
   }
 }
 

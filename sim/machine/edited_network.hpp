@@ -1,5 +1,5 @@
 #pragma once
-// What-if edits of the network between nodes: which one (sim/records/networks.hpp), how many adapters of a node are in
+// Edits of the network between nodes: which one (sim/records/networks.hpp), how many adapters of a node are in
 // it, how much less its upper cables carry.
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace linkcast {
 std::string summary_of(const Network& network);
 
 /// Edit "network NAME:nodes=N,bandwidth=RATE": every cable of the fabric is of that network, and what the old one was
-/// measured to cost is forgotten. With nodes, or where there is no fabric, one is made for so many nodes.
+/// measured to cost is forgotten. With nodes, or where there is no fabric, one is built for so many nodes.
 /// @throws InputError  no such network, or several, another key, the node has no adapter
 void edit_network(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes);
 
@@ -27,7 +27,7 @@ void edit_nics(const Edit& edit, Topology& topology);
 /// fabric has no leaves
 void edit_oversubscription(const Edit& edit, Topology& topology);
 
-/// Builds the fabric that edits made. @throws InputError  it cannot be built: with every key that is missing, and what
+/// Builds the edited fabric. @throws InputError  it cannot be built: with every key that is missing, and what
 /// would fit
 void check_network(const std::vector<Edit>& edits, const Topology& topology);
 

@@ -92,8 +92,12 @@ NetworkPlugin plugin_of(const Topology& topology) {
   NetworkPlugin plugin;
   if (!topology.fabric.is_object() || !topology.fabric.contains("plugin")) return plugin;
   ObjectReader r(topology.fabric["plugin"], topology.path, "/fabric/plugin");
-  plugin.told_s = r.seconds("latency").si;
+  plugin.reported_s = r.seconds("latency").si;
   plugin.without = r.optional<std::vector<std::string>>("without").value_or(std::vector<std::string>{});
+  const std::set<std::string> known = {"LL", "LL128", "Simple"}, left_out(plugin.without.begin(), plugin.without.end());
+  for (const std::string& protocol : left_out)
+    if (known.count(protocol) == 0) r.fail("without", "'" + protocol + "' is none of LL, LL128, Simple");
+  if (left_out == known) r.fail("without", "leaves no protocol");
   if (r.required<std::string>("source").empty()) r.fail("source", "a figure without a source is not accepted");
   r.finish();
   return plugin;

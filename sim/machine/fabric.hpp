@@ -10,6 +10,7 @@
 
 #include "sim/base/object_reader.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/machine/communicator.hpp"
 #include "sim/machine/registry.hpp"
 #include "sim/machine/topology.hpp"
 
@@ -117,12 +118,7 @@ class FabricGenerator {
 
 Registry<FabricGenerator>& fabric_generators();
 
-/// What the network's plug-in does to NCCL's choice, key "plugin" of a fabric.
-struct NetworkPlugin {
-  double told_s = 0;  ///< latency that it tells the tuner of a step between nodes, on top of NCCL's own
-  std::vector<std::string> without{};  ///< protocols that it leaves out
-};
-/// @throws InputError  a wrong key of it
+/// Key "plugin" of a fabric. @throws InputError  a wrong key of it
 NetworkPlugin plugin_of(const Topology& topology);
 
 /// The "fabric" object of a topology, built.

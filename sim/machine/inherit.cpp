@@ -23,8 +23,8 @@
 
 namespace linkcast::lending {
 
-bool is_growth(const std::string& name) {
-  return is_of(name, key::network_growth) || is_of(name, key::network_hop_growth);
+bool is_of_fabric(const std::string& name) {
+  return is_of(name, key::network_growth) || is_of(name, key::network_hop_growth) || is_of(name, key::network_channel);
 }
 
 namespace {
@@ -99,11 +99,6 @@ double rate_of(const Topology& topology, const std::string& kind) {
   for (const Cable& cable : topology.cables)
     if (cable.kind == kind) return cable.bandwidth.si;
   return 0;
-}
-
-/// Pace of a thread block of a library between nodes, and its loss where there are more of them.
-bool is_network_pace(const std::string& name) {
-  return is_growth(name) || is_of(name, key::network_proxy) || is_of(name, key::network_channel);
 }
 
 class Loan {
@@ -220,8 +215,7 @@ class Loan {
     return nics > 0 ? static_cast<double>(topology.gpus().size()) / static_cast<double>(nics) : 0;
   }
 
-  /// The pace of a channel between nodes is that of a NIC and of the cables that GPUs share with it: two A100 a NIC get
-  /// 5 GB/s a channel on ABCI, where a DGX with a NIC a GPU is reported to get more than twice that.
+  /// A GPU's proxy sends at the pace of a NIC and of the cables that GPUs share with it.
   [[nodiscard]] bool paced_alike(std::size_t machine) const {
     return scale_of(machine, "") == 1 && gpus_a_nic(machines_[machine].topology) == gpus_a_nic(here_);
   }
@@ -231,7 +225,8 @@ class Loan {
     const Topology& there = machines_[machine].topology;
     if (first_gpu(there).sm != first_gpu(here_).sm || maker_of(there) != maker_of(here_)) return;
     for (const auto& [name, parameter] : machines_[machine].calibration.parameters)
-      if (is_of_library(name) && !parameter.inherited() && (!is_network_pace(name) || paced_alike(machine)))
+      if (is_of_library(name) && !parameter.inherited() && !is_of_fabric(name) &&
+          (!is_of(name, key::network_proxy) || paced_alike(machine)))
         lend(machine, name, parameter, name, 1, kOtherStartup);
   }
 

@@ -15,8 +15,9 @@ struct Lender {
   Topology topology;  ///< of the same machine
 };
 
-/// Is it a loss of a library with each doubling of the nodes? That is of a fabric, not of a library.
-bool is_growth(const std::string& name);
+/// Is it a parameter of a library that a site's fabric decides: what a block moves between nodes, what more nodes lose?
+/// Another machine's says nothing of it.
+bool is_of_fabric(const std::string& name);
 
 /// Parameters of a machine from others, best first, with errors that are at least those between machines of different
 /// kinds.

@@ -22,7 +22,7 @@ struct Network {
   NetworkFigure hop_s{}, simple_hop_s{};        ///< a step of NCCL between nodes in LL and LL128, and in Simple
   NetworkFigure proxy_Bps{};                    ///< that the proxy of a GPU sends in LL
   NetworkFigure host_Bps{};                     ///< most that a node's CPUs move
-  double told_s = 0;                            ///< latency that its plug-in tells NCCL's tuner, on top of NCCL's own
+  double reported_s = 0;                        ///< latency that its plug-in tells NCCL's tuner, on top of NCCL's own
   std::string_view without = "";                ///< protocols that its plug-in leaves out, blanks between
   bool gpudirect = true;                        ///< adapters access GPU memory
   bool one_adapter = false;                     ///< of a node, where nothing is said
@@ -35,7 +35,7 @@ inline constexpr std::string_view kRoceSource =
     "NVIDIA Spectrum data sheets: rate a port, switch 300 to 800 ns; costs of messages and steps as of InfiniBand";
 inline constexpr std::string_view kEfaSource =
     "AWS instance types: rate of a GPU's adapters together; aws-ofi-nccl v1.21: 18 to 20 us a step in its own model, 3 "
-    "us more in Simple, 75 or 35 us told to NCCL; messages of EFA take about 15 us (AWS HPC blog, 2020)";
+    "us more in Simple, 75 or 35 us reported to NCCL; messages of EFA take about 15 us (AWS HPC blog, 2020)";
 inline constexpr std::string_view kSlingshotSource =
     "HPE Slingshot: 200 Gb/s a port, 350 ns a switch (De Sensi et al., SC20); proxy and steps as fitted to Alps "
     "(models/params/alps.json)";
@@ -65,7 +65,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {15.5e-6, 0.2},
             .hop_s = {20e-6, 0.3},
             .simple_hop_s = {23e-6, 0.3},
-            .told_s = 75e-6,
+            .reported_s = 75e-6,
             .without = "LL LL128",
             .source = kEfaSource},
     Network{.name = "efa_p5",
@@ -77,7 +77,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {15.5e-6, 0.2},
             .hop_s = {20e-6, 0.3},
             .simple_hop_s = {23e-6, 0.3},
-            .told_s = 75e-6,
+            .reported_s = 75e-6,
             .source = kEfaSource},
     Network{.name = "efa_p5en",
             .gpu = "H200",
@@ -88,7 +88,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {13e-6, 0.3},
             .hop_s = {18e-6, 0.3},
             .simple_hop_s = {21e-6, 0.3},
-            .told_s = 35e-6,
+            .reported_s = 35e-6,
             .source = kEfaSource},
     Network{.name = "efa_p6_b200",
             .gpu = "B200",
@@ -99,7 +99,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {13e-6, 0.3},
             .hop_s = {18e-6, 0.3},
             .simple_hop_s = {21e-6, 0.3},
-            .told_s = 35e-6,
+            .reported_s = 35e-6,
             .source = kEfaSource},
     Network{.name = "efa_p6_b300",
             .gpu = "B300",
@@ -110,7 +110,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {13e-6, 0.3},
             .hop_s = {18e-6, 0.3},
             .simple_hop_s = {21e-6, 0.3},
-            .told_s = 35e-6,
+            .reported_s = 35e-6,
             .source = kEfaSource},
     Network{.name = "slingshot",
             .cable = "slingshot",

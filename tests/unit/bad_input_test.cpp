@@ -45,7 +45,8 @@ const std::vector<WrongFile> kTopologies = {
     {"cable_kind",
      ":/cables/0/kind: unknown cable kind 'string': nvlink*, infinity_fabric, infinity_fabric_gpu*, "
      "infinity_fabric_host, "
-     "c2c, pcie*, qpi, upi, xbus, nvlink_cpu, infinity_fabric_cpu, ib_*, roce_*, slingshot*, apelink are known"},
+     "c2c, pcie*, qpi, upi, xbus, nvlink_cpu, infinity_fabric_cpu, ib_*, roce_*, slingshot*, efa_*, ethernet*, apelink "
+     "are known"},
     {"count_zero", ":/cables/0/count: must be at least 1"},
     {"count_fraction", ":/cables/0/count: must be a whole number"},
     {"empty_source", ":/cables/0/source: a rate without a source is not accepted"},

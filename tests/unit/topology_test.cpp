@@ -89,7 +89,9 @@ TEST_CASE("a cable kind belongs to exactly one family", "[unit]") {
                                                          {"slingshot11", 3},
                                                          {"string", -1},
                                                          {"qpi2", -1},
-                                                         {"ethernet", -1}};
+                                                         {"ethernet_100", 3},
+                                                         {"efa_400", 3},
+                                                         {"token_ring", -1}};
   for (const auto& [kind, family] : rows) {
     INFO(kind);
     CHECK(is_accelerator_cable(kind) == (family == 0));

@@ -93,23 +93,21 @@ Communicator headed(const Version& version, const Cluster& cluster, const std::v
 Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes,
                           bool proxies) {
   check_nodes(cluster, gpus, nodes);
-  Communicator made = foreign(cluster, gpus) ? headed(version, cluster, gpus, proxies)
-                                             : build_part(version, cluster.node(), gpus, nics_of(cluster), proxies);
+  Communicator built = foreign(cluster, gpus) ? headed(version, cluster, gpus, proxies)
+                                              : build_part(version, cluster.node(), gpus, nics_of(cluster), proxies);
   std::set<int> entries;
-  for (const Channel& ring : made.channels) entries.insert(ring.in.nic);
+  for (const Channel& ring : built.channels) entries.insert(ring.in.nic);
   const int found = static_cast<int>(entries.size());
-  made.nodes = nodes;
-  const NetworkPlugin plugin = plugin_of(cluster.node().wiring());
-  made.told_s = plugin.told_s;
-  made.left_out = plugin.without;
+  built.nodes = nodes;
+  built.plugin = plugin_of(cluster.node().wiring());
   // One channel a NIC in use: what crosses the fabric once goes up the tree and once down, in the same channel.
-  made.nvls_channels = made.nvls_channels > 0 ? found : 0;
-  const double network = nodes > 2 ? made.network_channel_bandwidth.si / 2 : made.network_channel_bandwidth.si;
-  made.nvls_channel_bandwidth = {std::min(made.nvls_channel_bandwidth.si, network)};
-  made.why =
+  built.nvls_channels = built.nvls_channels > 0 ? found : 0;
+  const double network = nodes > 2 ? built.network_channel_bandwidth.si / 2 : built.network_channel_bandwidth.si;
+  built.nvls_channel_bandwidth = {std::min(built.nvls_channel_bandwidth.si, network)};
+  built.why =
       fmt::format("{} rings over {} nodes and {} NICs of each, ways to NICs of class {}; inside a node: {}",
-                  made.channels.size(), nodes, found, made.network_class, gpus.size() == 1 ? "one GPU" : made.why);
-  return made;
+                  built.channels.size(), nodes, found, built.network_class, gpus.size() == 1 ? "one GPU" : built.why);
+  return built;
 }
 
 Generations generations(const Platform& platform, const std::vector<int>& gpus) {

@@ -98,7 +98,7 @@ class SwitchRows {
 
   void add(const char* algorithm, double GBps, bool enabled) {
     const AlgorithmLatency latency = tuned(algorithm).latency(traits_, made_);
-    const double latency_s = latency.total_s() + made_.told_s * latency.between.count;
+    const double latency_s = latency.total_s() + made_.plugin.reported_s * latency.between.count;
     const double time_s = latency_s + request_.size.si / (GBps * kGiga);
     rows_.push_back({algorithm, kSimpleName, {GBps * kGiga}, {latency_s}, {time_s}, enabled});
   }

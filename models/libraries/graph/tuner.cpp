@@ -151,9 +151,9 @@ class CostModel {
     return nodes_ > 1 && protocol == kLL ? traits_.network_ll_stretch : 1;
   }
 
-  /// Of a step between nodes, with what a plug-in says of its network.
+  /// A step between nodes, with what a plug-in reports of its network.
   [[nodiscard]] double network_hop(const Latency& latency, std::size_t protocol) const {
-    return latency.network_hop[protocol] + made_.told_s / kMicro;
+    return latency.network_hop[protocol] + made_.plugin.reported_s / kMicro;
   }
 
   [[nodiscard]] double ring_latency(std::size_t protocol) const {
@@ -199,8 +199,8 @@ class CostModel {
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
   /// NICs that are not behind a CPU. A plug-in may leave it out.
   [[nodiscard]] bool usable(bool tree, std::size_t protocol) const {
-    if (std::find(made_.left_out.begin(), made_.left_out.end(), kProtocolNames[protocol]) != made_.left_out.end())
-      return false;
+    const std::vector<std::string>& without = made_.plugin.without;
+    if (std::find(without.begin(), without.end(), kProtocolNames[protocol]) != without.end()) return false;
     if (protocol != kLL128) return true;
     if (nodes_ > 1 && !made_.nics_near) return false;
     const auto path_class = path_class_of(tree ? made_.tree_class : made_.path_class);
