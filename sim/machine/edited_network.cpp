@@ -296,7 +296,8 @@ std::string what_fits(const Edit& edit, const Topology& topology) {
       add(key, value);
     }
     for (const auto& [key, value] : edit.values)
-      if (std::none_of(keys.begin(), keys.end(), [&, name = key](const auto& one) { return one.first == name; })) add(key, value);
+      if (std::none_of(keys.begin(), keys.end(), [&, name = key](const auto& one) { return one.first == name; }))
+        add(key, value);
     Topology fitted = topology;
     Calibration unused;
     std::vector<std::string> notes;
