@@ -80,7 +80,8 @@ void add_tree(ClusterProblem& problem, const Communicator& communicator, const T
               const CollectiveCost& cost, bool by_proxy, ChannelLoad load) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   std::size_t most = 1;
-  for (const auto& children : tree.children) most = std::max(most, by_proxy ? 1 : children.size());
+  if (!by_proxy)
+    for (const auto& children : tree.children) most = std::max(most, children.size());
   for (const bool up : {true, false}) {
     load.rate_cap_Bps = std::min(cost.channel_Bps, cost.network_Bps / (up ? 1 : static_cast<double>(most)));
     activities::ChannelRoute route(problem, load);

@@ -137,7 +137,7 @@ void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
-  const std::optional<CollectiveRun> likeliest = likeliest_run(job, solver);
+  std::optional<CollectiveRun> likeliest = likeliest_run(job, solver);
   if (!likeliest) return run_planned(job, solver, problem);
   CollectiveJob chosen = job;
   chosen.algorithm = likeliest->plan.choice.algorithm;
@@ -145,7 +145,7 @@ CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::Cl
   CollectiveRun run = run_planned(chosen, solver, problem);
   run.plan.choice.why = likeliest->plan.choice.why;
   run.share = likeliest->share;
-  run.instead = likeliest->instead;
+  run.instead = std::move(likeliest->instead);
   return run;
 }
 

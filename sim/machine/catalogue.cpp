@@ -105,7 +105,7 @@ std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
 MachinePtr Catalogue::build_edited(const Machine& base, const std::vector<Edit>& edits) {
   EditedPlatform built =
       edited_platform(base.platform(), edits, [this](const std::string& kind) { return shipped_kind(kind); });
-  if (of_network(edits.front().verb)) check_network(edits, built.platform.wiring());  // they are sorted
+  if (of_network(edits.front().verb)) check_network(edits.front(), built.platform.wiring());  // they are sorted
   for (const Edit& edit : edits) log::Log("catalogue").debug("platform {}: edit '{}'", base.name(), edit.text);
   return std::make_shared<const Machine>(base.name(), std::move(built.platform), std::move(built.texts),
                                          std::move(built.notes));

@@ -16,9 +16,8 @@
 namespace linkcast {
 
 // What adapters and cables attain of their nominal rate where no message was measured, and the standard error of the
-// logarithm. source: public tables of
-// nccl-tests on eight of 50 GB/s a node: 355 to 377 GB/s of 400; all_reduce of 4 GiB on Alps 87 of 100, of 32 MiB on 8
-// ABCI nodes of V100 21 of 25, with the flags of LL128
+// logarithm. source: public tables of nccl-tests on eight of 50 GB/s a node: 355 to 377 GB/s of 400; all_reduce of 4
+// GiB on Alps 87 of 100, of 32 MiB on 8 ABCI nodes of V100 21 of 25, with the flags of LL128
 inline constexpr double kUnmeasuredShare = 0.92, kUnmeasuredError = 0.06;
 
 /// A GPU of a cluster.

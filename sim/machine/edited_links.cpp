@@ -210,6 +210,8 @@ std::vector<Edit> edits_of_plane(const Edit& edit, const Topology& wiring) {
   return edits;
 }
 
+void set_source(const Edit& edit, Json& part) { part["source"] = "assumed: what-if edit '" + edit.text + "'"; }
+
 Json port_of(const Json& fabric) {
   if (!fabric.is_object() || !fabric.contains("links") || !fabric["links"].is_object()) return {};
   for (const char* name : {"host", "torus"})
@@ -305,7 +307,7 @@ void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration,
                       return one.first == "levels" && value_of(one.second) != before.value("levels", Json());
                     });
   Json fabric = same ? before : changed_generator(before, edit.subject, port);
-  fabric["source"] = "assumed: what-if edit '" + edit.text + "'";
+  set_source(edit, fabric);
   for (const auto& [key, value] : edit.values) put(edit, fabric, key, value_of(value));
   if (fabric.contains("links") && fabric["links"].is_object()) fill_links(fabric["links"], port);
   const double was = rate_of(port), is = rate_of(port_of(fabric));

@@ -37,6 +37,8 @@ std::vector<Edit> edits_of_plane(const Edit& edit, const Topology& wiring);
 /// alike. What messages between nodes attain goes with the nominal rate of a node's port.
 /// @throws InputError  a key that leads nowhere
 void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes);
+/// Says of a fabric, or of a class of its links, that an edit assumes it.
+void set_source(const Edit& edit, Json& part);
 /// The class of links of a node's port; null if there is none.
 Json port_of(const Json& fabric);
 /// Nominal rate of a class of links; 0 if it cannot be read: building the fabric says what is wrong.

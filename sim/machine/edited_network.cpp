@@ -34,8 +34,6 @@ std::vector<std::string> joined_nics(const Topology& topology) {
   return ids;
 }
 
-void set_source(const Edit& edit, Json& fabric) { fabric["source"] = "assumed: what-if edit '" + edit.text + "'"; }
-
 void join(const std::vector<std::string>& nics, Json& fabric) {
   fabric["nics"] = nics;
   if (fabric.contains("switches_per_node") && fabric["switches_per_node"].is_number_integer())
@@ -247,7 +245,7 @@ void edit_oversubscription(const Edit& edit, Topology& topology) {
     const double down_Bps = fabric[ports].get<double>() * rate_of(port_of(fabric));
     Json& links = fabric["links"][above];
     links["bandwidth"] = exact(down_Bps / (edit.factor * fabric["uplinks_per_leaf"].get<double>()));
-    links["source"] = "assumed: what-if edit '" + edit.text + "'";
+    set_source(edit, links);
     set_source(edit, fabric);
     return;
   }
@@ -280,48 +278,44 @@ std::vector<std::pair<std::string, std::string>> sized_keys(const Json& fabric, 
 /// known that fits.
 std::string what_fits(const Edit& edit, const Topology& topology) {
   const Json& fabric = topology.fabric;
-  const auto names_nodes = [](const auto& one) { return one.first == "nodes"; };
-  if (edit.verb != EditVerb::kFabric || std::none_of(edit.values.begin(), edit.values.end(), names_nodes) ||
-      !fabric["nodes"].is_number_integer() || whole_number(text_of(fabric["nodes"])) < 1)
+  const auto generators = fabric_generators().list();
+  const auto is_it = [&](const PluginInfo& info) { return info.name == edit.subject; };
+  const auto names = [](const auto& keys, const std::string& key) {
+    return std::any_of(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
+  };
+  if (edit.verb != EditVerb::kFabric || !names(edit.values, "nodes") ||
+      std::none_of(generators.begin(), generators.end(), is_it) || whole_number(text_of(fabric["nodes"])) < 1)
     return "";
-  for (const PluginInfo& info : fabric_generators().list()) {
-    if (info.name != edit.subject) continue;
-    const auto keys = sized_keys(fabric, static_cast<int>(joined_nics(topology).size()));
-    std::string missing, fitting = edit.subject;
-    const auto add = [&](const std::string& key, const std::string& value) {
-      fitting += (fitting == edit.subject ? ":" : ",") + key + "=" + value;
-    };
-    for (const auto& [key, value] : keys) {
-      if (!key.starts_with("links.") ? !fabric.contains(key) : true) missing += (missing.empty() ? "" : ", ") + key;
-      add(key, value);
-    }
-    for (const auto& [key, value] : edit.values)
-      if (std::none_of(keys.begin(), keys.end(), [&, name = key](const auto& one) { return one.first == name; }))
-        add(key, value);
-    Topology fitted = topology;
-    Calibration unused;
-    std::vector<std::string> notes;
-    try {
-      edit_fabric(parse_edit("fabric " + fitting), fitted, unused, notes);
-      static_cast<void>(build_fabric(fitted));
-    } catch (const InputError&) {
-      return "";
-    }
-    return (missing.find(',') != std::string::npos ? "; missing: " + missing : "") + "; so many nodes fit: fabric " +
-           fitting;
+  auto keys = sized_keys(fabric, static_cast<int>(joined_nics(topology).size()));
+  std::vector<std::string> missing;
+  for (const auto& [key, value] : keys)
+    if (key.starts_with("links.") || !fabric.contains(key)) missing.push_back(key);
+  for (const auto& own : edit.values)
+    if (!names(keys, own.first)) keys.push_back(own);
+  std::vector<std::string> fitting;
+  for (const auto& [key, value] : keys) fitting.push_back(key + "=" + value);
+  const std::string text = "fabric " + edit.subject + ":" + joined(fitting, ",");
+  Topology fitted = topology;
+  Calibration unused;
+  std::vector<std::string> notes;
+  try {
+    edit_fabric(parse_edit(text), fitted, unused, notes);
+    static_cast<void>(build_fabric(fitted));
+  } catch (const InputError&) {
+    return "";
   }
-  return "";
+  return (missing.size() > 1 ? "; missing: " + joined(missing) : "") + "; so many nodes fit: " + text;
 }
 
 }  // namespace
 
-void check_network(const std::vector<Edit>& edits, const Topology& topology) {
+void check_network(const Edit& edit, const Topology& topology) {
   Topology wiring = topology;
-  wiring.path = "edit '" + edits.front().text + "'";  // where a wrong value came from
+  wiring.path = "edit '" + edit.text + "'";  // where a wrong value came from
   try {
     static_cast<void>(build_fabric(wiring));
   } catch (const InputError& error) {
-    throw InputError(std::string(error.what()) + what_fits(edits.front(), topology));
+    throw InputError(std::string(error.what()) + what_fits(edit, topology));
   }
 }
 

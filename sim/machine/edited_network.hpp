@@ -27,8 +27,8 @@ void edit_nics(const Edit& edit, Topology& topology);
 /// fabric has no leaves
 void edit_oversubscription(const Edit& edit, Topology& topology);
 
-/// Builds the edited fabric. @throws InputError  it cannot be built: with every key that is missing, and what
-/// would fit
-void check_network(const std::vector<Edit>& edits, const Topology& topology);
+/// Builds the edited fabric. @throws InputError  it cannot be built: with every key that is missing, and what would fit
+/// @param edit  the first that changes the network
+void check_network(const Edit& edit, const Topology& topology);
 
 }  // namespace linkcast

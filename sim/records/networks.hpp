@@ -25,7 +25,7 @@ struct Network {
   double reported_s = 0;                        ///< latency that its plug-in tells NCCL's tuner, on top of NCCL's own
   std::string_view without = "";                ///< protocols that its plug-in leaves out, blanks between
   bool gpudirect = true;                        ///< adapters access GPU memory
-  bool one_adapter = false;                     ///< of a node, where nothing is said
+  bool one_adapter = false;                     ///< of a node is in it
   std::string_view source = "";
 };
 
@@ -46,72 +46,63 @@ inline constexpr std::string_view kTcpxoSource =
     "Google A3 Mega: 8 x 200 Gb/s, Simple alone in the published job scripts; steps assumed between those of EFA and "
     "TCP";
 
-// source: the last column
+/// Networks of verbs cost what is assumed or measured anywhere. Their cables have their names.
+constexpr Network infiniband(std::string_view name, double port_Bps) {
+  return {.name = name,
+          .gpu = {},
+          .cable = name,
+          .port_Bps = port_Bps,
+          .switch_s = 130e-9,  // source: kInfinibandSource
+          .source = kInfinibandSource};
+}
+constexpr Network roce(std::string_view name, double port_Bps) {
+  return {.name = name,
+          .gpu = {},
+          .cable = name,
+          .port_Bps = port_Bps,
+          .switch_s = 800e-9,  // source: kRoceSource
+          .source = kRoceSource};
+}
+
+/// What generations of EFA differ in.
+struct EfaCosts {
+  NetworkFigure message_s, host_message_s, hop_s, simple_hop_s;
+  double reported_s;
+};
+// source: kEfaSource
+inline constexpr EfaCosts kEarlyEfa{{17e-6, 0.25}, {15.5e-6, 0.2}, {20e-6, 0.3}, {23e-6, 0.3}, 75e-6};
+inline constexpr EfaCosts kLateEfa{{15e-6, 0.3}, {13e-6, 0.3}, {18e-6, 0.3}, {21e-6, 0.3}, 35e-6};
+constexpr Network efa(std::string_view name, std::string_view gpu, std::string_view cable, double port_Bps,
+                      const EfaCosts& costs, std::string_view without = "") {
+  return {.name = name,
+          .gpu = gpu,
+          .cable = cable,
+          .port_Bps = port_Bps,
+          .switch_s = 500e-9,  // source: assumed, between InfiniBand and Ethernet
+          .message_s = costs.message_s,
+          .host_message_s = costs.host_message_s,
+          .hop_s = costs.hop_s,
+          .simple_hop_s = costs.simple_hop_s,
+          .reported_s = costs.reported_s,
+          .without = without,
+          .source = kEfaSource};
+}
+
+// source: the last column, or that of the function
 inline constexpr std::array kNetworks = {
-    Network{.name = "ib_edr", .cable = "ib_edr", .port_Bps = 12.5e9, .switch_s = 130e-9, .source = kInfinibandSource},
-    Network{.name = "ib_hdr", .cable = "ib_hdr", .port_Bps = 25e9, .switch_s = 130e-9, .source = kInfinibandSource},
-    Network{.name = "ib_ndr", .cable = "ib_ndr", .port_Bps = 50e9, .switch_s = 130e-9, .source = kInfinibandSource},
-    Network{.name = "ib_xdr", .cable = "ib_xdr", .port_Bps = 100e9, .switch_s = 130e-9, .source = kInfinibandSource},
-    Network{.name = "roce_100", .cable = "roce_100", .port_Bps = 12.5e9, .switch_s = 800e-9, .source = kRoceSource},
-    Network{.name = "roce_200", .cable = "roce_200", .port_Bps = 25e9, .switch_s = 800e-9, .source = kRoceSource},
-    Network{.name = "roce_400", .cable = "roce_400", .port_Bps = 50e9, .switch_s = 800e-9, .source = kRoceSource},
-    Network{.name = "roce_800", .cable = "roce_800", .port_Bps = 100e9, .switch_s = 800e-9, .source = kRoceSource},
-    Network{.name = "efa_p4d",
-            .gpu = "A100",
-            .cable = "efa_100",
-            .port_Bps = 12.5e9,
-            .switch_s = 500e-9,
-            .message_s = {17e-6, 0.25},
-            .host_message_s = {15.5e-6, 0.2},
-            .hop_s = {20e-6, 0.3},
-            .simple_hop_s = {23e-6, 0.3},
-            .reported_s = 75e-6,
-            .without = "LL LL128",
-            .source = kEfaSource},
-    Network{.name = "efa_p5",
-            .gpu = "H100",
-            .cable = "efa_400",
-            .port_Bps = 50e9,
-            .switch_s = 500e-9,
-            .message_s = {17e-6, 0.25},
-            .host_message_s = {15.5e-6, 0.2},
-            .hop_s = {20e-6, 0.3},
-            .simple_hop_s = {23e-6, 0.3},
-            .reported_s = 75e-6,
-            .source = kEfaSource},
-    Network{.name = "efa_p5en",
-            .gpu = "H200",
-            .cable = "efa_400",
-            .port_Bps = 50e9,
-            .switch_s = 500e-9,
-            .message_s = {15e-6, 0.3},
-            .host_message_s = {13e-6, 0.3},
-            .hop_s = {18e-6, 0.3},
-            .simple_hop_s = {21e-6, 0.3},
-            .reported_s = 35e-6,
-            .source = kEfaSource},
-    Network{.name = "efa_p6_b200",
-            .gpu = "B200",
-            .cable = "efa_400",
-            .port_Bps = 50e9,
-            .switch_s = 500e-9,
-            .message_s = {15e-6, 0.3},
-            .host_message_s = {13e-6, 0.3},
-            .hop_s = {18e-6, 0.3},
-            .simple_hop_s = {21e-6, 0.3},
-            .reported_s = 35e-6,
-            .source = kEfaSource},
-    Network{.name = "efa_p6_b300",
-            .gpu = "B300",
-            .cable = "efa_800",
-            .port_Bps = 100e9,
-            .switch_s = 500e-9,
-            .message_s = {15e-6, 0.3},
-            .host_message_s = {13e-6, 0.3},
-            .hop_s = {18e-6, 0.3},
-            .simple_hop_s = {21e-6, 0.3},
-            .reported_s = 35e-6,
-            .source = kEfaSource},
+    infiniband("ib_edr", 12.5e9),
+    infiniband("ib_hdr", 25e9),
+    infiniband("ib_ndr", 50e9),
+    infiniband("ib_xdr", 100e9),
+    roce("roce_100", 12.5e9),
+    roce("roce_200", 25e9),
+    roce("roce_400", 50e9),
+    roce("roce_800", 100e9),
+    efa("efa_p4d", "A100", "efa_100", 12.5e9, kEarlyEfa, "LL LL128"),
+    efa("efa_p5", "H100", "efa_400", 50e9, kEarlyEfa),
+    efa("efa_p5en", "H200", "efa_400", 50e9, kLateEfa),
+    efa("efa_p6_b200", "B200", "efa_400", 50e9, kLateEfa),
+    efa("efa_p6_b300", "B300", "efa_800", 100e9, kLateEfa),
     Network{.name = "slingshot",
             .cable = "slingshot",
             .port_Bps = 25e9,
