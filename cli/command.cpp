@@ -136,12 +136,10 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
   option("scale", "CABLE|KIND:FACTOR", "rate times a factor: gpu0-gpu4:0.5");
   option("slow", "DEVICE:FACTOR", "all its links, copies and kernels slower: gpu3:1.2");
   option("flaky", "CABLE|KIND:SHARE", "share of its packets that are sent again: gpu0-gpu4:0.05");
-  if (fabric) {
-    option("network", "NAME[:KEY=VALUE,...]", "what joins nodes, see 'linkcast list networks': efa, ib_xdr:nodes=512");
-    option("nics", "NUMBER", "so many of a node's adapters, spread evenly");
-    option("oversubscription", "FACTOR", "so many times less bandwidth above the leaves than below them");
-    option("fabric", "GENERATOR:KEY=VALUE,...", "another fabric between nodes: dragonfly:nodes=64");
-  }
+  option("network", "NAME[:KEY=VALUE,...]", "what joins nodes, see 'linkcast list networks': efa, ib_xdr:nodes=512");
+  option("nics", "NUMBER", "so many of a node's adapters, spread evenly");
+  option("oversubscription", "FACTOR", "so many times less bandwidth above the leaves than below them");
+  if (fabric) option("fabric", "GENERATOR:KEY=VALUE,...", "another fabric between nodes: dragonfly:nodes=64");
   option("edit", "EDIT", "any of these as in the edits of a batch: \"remove gpu0-gpu4\"");
 }
 
