@@ -285,13 +285,13 @@ void Editor::check_ends(const Edit& edit, const std::string& kind, int a, int b)
 }
 
 void Editor::swap(const Edit& edit) {
-  if (is_fabric_cable(edit.kind)) refuse(edit, edit.kind + " joins nodes: a network edit changes it");
   const bool one = edit.subject.find('-') != std::string::npos;
   std::vector<std::size_t> indices;
   if (one) indices.push_back(cable(edit, ""));
   for (std::size_t i = 0; i < wiring_.cables.size() && !one; ++i)
     if (wiring_.cables[i].kind == edit.subject) indices.push_back(i);
   if (indices.empty()) refuse_kind(edit, "no cable is of the kind " + edit.subject);
+  if (is_fabric_cable(edit.kind)) refuse(edit, edit.kind + " joins nodes: a network edit changes it");
   const BytesPerSecond nominal = take_kind(edit, edit.kind);
   for (const std::size_t i : indices) {
     Cable& c = wiring_.cables[i];
