@@ -120,6 +120,8 @@ std::string NcclWorker::read_line() {
 }
 
 Json NcclWorker::measure(const NcclRequest& request) {
+  Json with = Json::array();
+  for (const NcclCall& other : request.with) with.push_back({{"op", other.op}, {"gpus", other.gpus}});
   return ask({{"op", request.op},
               {"gpus", request.gpus},
               {"size_B", request.bytes},
@@ -128,7 +130,7 @@ Json NcclWorker::measure(const NcclRequest& request) {
               {"min_repetitions", request.effort.min_repetitions},
               {"max_repetitions", request.effort.max_repetitions},
               {"budget_s", request.effort.budget_s},
-              {"with", request.with}});
+              {"with", with}});
 }
 
 Json NcclWorker::ask(const Json& request) {

@@ -1,6 +1,6 @@
 // Held out: several communicators at once. Never used to fit.
-// Measures: all_reduce of one communicator while another one, or two, run the same; NVLS off, data verified.
-// Excludes: different operations or sizes at once; several processes.
+// Measures: a collective of one communicator while others run the same or another one; NVLS off, data verified.
+// Excludes: different sizes at once; several processes.
 // Method: nccl_worker.hpp; one process, a stream for each rank of each communicator, all released together. The time is
 // that of the first communicator; the others end at about the same time, so that it has company throughout only where
 // they are not faster.
@@ -13,6 +13,48 @@ namespace linkcast::bench {
 namespace {
 
 using Gpus = std::vector<int>;
+
+/// Calls that run at once; the first is timed.
+using Together = std::vector<NcclCall>;
+
+Gpus range(int first, int beyond, int step = 1) {
+  Gpus gpus;
+  for (int gpu = first; gpu < beyond; gpu += step) gpus.push_back(gpu);
+  return gpus;
+}
+
+Together reducing(const std::vector<Gpus>& communicators) {
+  Together all;
+  for (const Gpus& gpus : communicators) all.push_back({"all_reduce", gpus});
+  return all;
+}
+
+/// @param gpus  of the machine, four or more
+std::vector<Together> cases(int gpus) {
+  const int half = gpus / 2;
+  const Gpus all = range(0, gpus), lower = range(0, half), upper = range(half, gpus);
+  std::vector<Together> found = {
+      reducing({lower, upper}),                          // nothing in common
+      reducing({range(0, gpus, 2), range(1, gpus, 2)}),  // nor here, interleaved
+      reducing({{0, 1}, {0, 1}}),
+      reducing({all, all}),
+      reducing({{0, 1}, {1, 2}}),
+      reducing({{0, 1}, {1, 2}, {2, 3}}),
+      reducing({{0, 1, 2}, {1, 2, 3}}),
+      reducing({all, lower}),
+      reducing({lower, all}),
+      {{"all_reduce", all}, {"alltoall", all}},
+      {{"alltoall", all}, {"all_reduce", all}},
+      {{"all_reduce", lower}, {"alltoall", all}},
+      {{"alltoall", all}, {"all_reduce", lower}},
+      {{"all_gather", all}, {"reduce_scatter", all}},
+      {{"reduce_scatter", all}, {"all_gather", all}},
+  };
+  std::vector<Gpus> pairs;
+  for (int gpu = 0; gpu + 1 < gpus; gpu += 2) pairs.push_back({gpu, gpu + 1});
+  if (pairs.size() > 2) found.push_back(reducing(pairs));  // of two they are the halves
+  return found;
+}
 
 class NcclContention final : public Bench {
  public:
@@ -36,19 +78,15 @@ class NcclContention final : public Bench {
 };
 
 std::vector<Point> NcclContention::points(Context& context) {
-  const std::vector<std::vector<Gpus>> cases = {
-      {{0, 1}, {2, 3}},  // nothing in common
-      {{0, 1}, {0, 1}},       {{0, 1, 2, 3}, {0, 1, 2, 3}}, {{0, 1}, {1, 2}},       {{0, 1}, {1, 2}, {2, 3}},
-      {{0, 1, 2}, {1, 2, 3}}, {{0, 1, 2, 3}, {0, 1}},       {{0, 1}, {0, 1, 2, 3}},
-  };
   std::vector<Point> all;
-  for (const std::vector<Gpus>& together : cases)
+  for (const Together& together : cases(context.gpus))
     for (const std::size_t bytes :
          {std::size_t{8192}, std::size_t{1} << 20, std::size_t{16} << 20, std::size_t{256} << 20}) {
-      NcclRequest request{"all_reduce",    together.front(),      bytes,
-                          calls_of(bytes), context.effort(bytes), {together.begin() + 1, together.end()}};
+      NcclRequest request{together.front().op, together.front().gpus, bytes,
+                          calls_of(bytes),     context.effort(bytes), {together.begin() + 1, together.end()}};
       Json with = Json::array();
-      for (const Gpus& other : request.with) with.push_back({{"op", request.op}, {"gpus", other}, {"size_B", bytes}});
+      for (const NcclCall& other : request.with)
+        with.push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", bytes}});
       all.push_back({{{"op", request.op}, {"gpus", request.gpus}, {"size_B", bytes}, {"with", with}},
                      std::to_string(together.size()) + " communicators at once",
                      [this, &context, request] {
@@ -61,7 +99,7 @@ std::vector<Point> NcclContention::points(Context& context) {
 }
 
 const bool registered =
-    add_bench({"nccl_contention", "held out: all_reduce of several communicators at once", "back_to_back", 85, false},
+    add_bench({"nccl_contention", "held out: collectives of several communicators at once", "back_to_back", 85, false},
               [] { return std::make_unique<NcclContention>(); });
 
 }  // namespace

@@ -144,7 +144,7 @@ std::unique_ptr<Group> Groups::made(const std::vector<int>& gpus) {
 
 void Groups::take(const NcclRequest& request) {
   std::vector<std::vector<int>> wanted = {request.gpus};
-  wanted.insert(wanted.end(), request.with.begin(), request.with.end());
+  for (const NcclCall& other : request.with) wanted.push_back(other.gpus);
   const auto same = [](const std::unique_ptr<Group>& group, const std::vector<int>& gpus) {
     return group->gpus() == gpus;
   };
@@ -172,13 +172,15 @@ Json Groups::measure(const NcclRequest& request) {
   constexpr int kConnectingCalls = 2;
   take(request);
   const std::size_t count = request.bytes / sizeof(float);
+  std::vector<std::string> ops = {request.op};
+  for (const NcclCall& other : request.with) ops.push_back(other.op);
   for (const auto& group : groups_) group->prepare(request.bytes);
   const auto queue = [&](const Streams& streams, int calls) {
     for (int i = 0; i < calls; ++i) {
       const cudaStream_t* first = streams.data();
-      for (const auto& group : groups_) {
-        group->call(request.op, count, first);
-        first += group->gpus().size();
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        groups_[k]->call(ops[k], count, first);
+        first += groups_[k]->gpus().size();
       }
     }
   };
@@ -189,19 +191,21 @@ Json Groups::measure(const NcclRequest& request) {
   const Samples samples =
       timer_->repeat([&](const Streams& streams) { queue(streams, request.copies); }, request.copies, request.effort);
   bool right = true;
-  for (const auto& group : groups_) right = group->verify(request.op, count) && right;
+  for (std::size_t k = 0; k < groups_.size(); ++k) right = groups_[k]->verify(ops[k], count) && right;
   return result_fields(of_first(samples, request.gpus.size()), right);
 }
 
 /// @throws nlohmann::json::exception  if the parent sent something else
 NcclRequest read_request(const std::string& line) {
   const Json json = Json::parse(line);
+  std::vector<NcclCall> with;
+  for (const Json& other : json.at("with")) with.push_back({other.at("op"), other.at("gpus")});
   return {json.at("op"),
           json.at("gpus"),
           json.at("size_B"),
           json.at("copies"),
           {json.at("warm_up"), json.at("min_repetitions"), json.at("max_repetitions"), json.at("budget_s")},
-          json.at("with")};
+          std::move(with)};
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ std::optional<std::string> nccl_version(const std::string& path);
 /// The child: answers requests, one JSON line each, from standard input to descriptor 3. Returns the exit code.
 int serve_nccl(const std::string& library);
 
+/// A call of one communicator.
+struct NcclCall {
+  std::string op;  ///< as NcclRequest::op
+  std::vector<int> gpus;
+};
+
 /// One collective or one ring of sends, on all `gpus` at once.
 struct NcclRequest {
   /// all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, sendrecv (to the next GPU), gather, scatter;
@@ -30,8 +36,8 @@ struct NcclRequest {
   std::size_t bytes = 0;  ///< the "size" column of nccl-tests
   int copies = 1;         ///< calls queued back to back in one repetition
   Effort effort;
-  /// GPUs of further communicators that run the same at the same time; only the first one is timed.
-  std::vector<std::vector<int>> with{};
+  /// Further communicators, which make as many calls of the same size at the same time; only the first one is timed.
+  std::vector<NcclCall> with{};
 };
 
 /// The parent's end of one child.

@@ -80,8 +80,9 @@ inline constexpr Spelling<NcclOp> kNcclOps[] = {
 };
 constexpr std::span<const Spelling<NcclOp>> spellings(NcclOp) { return kNcclOps; }
 
-/// The algorithm that NCCL_ALGO forced, spelled as queries spell it. NCCL's own spelling is the old one.
-enum class ForcedAlgorithm { kNone, kRing, kTree, kCollnetChain, kNvls, kNvlsTree, kPat };
+/// The algorithm that NCCL_ALGO forced, spelled as queries spell it, or an inference engine's own kernel. NCCL's own
+/// spelling is the old one.
+enum class ForcedAlgorithm { kNone, kRing, kTree, kCollnetChain, kNvls, kNvlsTree, kPat, kOneShot, kTwoShot };
 inline constexpr Spelling<ForcedAlgorithm> kForcedAlgorithms[] = {
     {ForcedAlgorithm::kNone, ""},
     {ForcedAlgorithm::kRing, "ring"},
@@ -96,6 +97,8 @@ inline constexpr Spelling<ForcedAlgorithm> kForcedAlgorithms[] = {
     {ForcedAlgorithm::kNvlsTree, "NVLSTree"},
     {ForcedAlgorithm::kPat, "pat"},
     {ForcedAlgorithm::kPat, "PAT"},
+    {ForcedAlgorithm::kOneShot, "one_shot"},
+    {ForcedAlgorithm::kTwoShot, "two_shot"},
 };
 constexpr std::span<const Spelling<ForcedAlgorithm>> spellings(ForcedAlgorithm) { return kForcedAlgorithms; }
 
