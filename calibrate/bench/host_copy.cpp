@@ -83,14 +83,14 @@ void HostCopy::add_together(Context& context, std::vector<Point>& all, Way way, 
 }
 
 std::vector<Point> HostCopy::points(Context& context) {
-  const auto sizes =
-      copy_sizes(context.options.quick, std::min(HostMemory::kLargest, context.buffers().largest_copy()));
+  const std::size_t largest = std::min(HostMemory::kLargest, context.buffers().largest_copy());
+  const auto sizes = copy_sizes(context.options.quick, largest), some = copy_sizes(true, largest);
   std::vector<Point> all;
   for (int gpu = 0; gpu < (context.options.quick ? 1 : context.gpus); ++gpu)
     for (const auto& [engine, pageable] :
          {std::pair{Engine::kCopy, false}, {Engine::kMultiprocessors, false}, {Engine::kCopy, true}})
       for (const Way way : {Way::kToGpu, Way::kToHost, Way::kBoth})
-        for (const std::size_t bytes : sizes)
+        for (const std::size_t bytes : gpu == 0 || gpu == context.gpus - 1 ? sizes : some)
           if (!(pageable && way == Way::kBoth)) add_single(context, all, gpu, way, engine, pageable, bytes);
   constexpr std::size_t kSmallestTogether = std::size_t{1} << 20;
   if (context.gpus > 1)

@@ -62,7 +62,7 @@ std::vector<Case> Launch::nccl_cases(bool quick, int gpus) const {
   constexpr int kCallsPerGraph = 20;  // what nccl-tests captures: its iterations
   std::vector<Case> all;
   for (const std::string& op : kCollectives)
-    for (const std::size_t size : sizes(quick || gpus == 1)) {
+    for (const std::size_t size : sizes(quick)) {
       const std::size_t bytes = rounded_size(op, size, gpus);
       if (bytes == 0) continue;
       all.push_back({gpus > 1 ? "single_process" : "process", "one_thread", op, gpus, bytes});
@@ -80,7 +80,8 @@ std::vector<Case> Launch::nccl_cases(bool quick, int gpus) const {
       all.push_back({"process", "threads", "sendrecv", gpus, bytes, more});
       if (more > 4) continue;  // a group of so many communicators: what more GPUs in a group cost
       for (const std::string& op : kCollectives)
-        all.push_back({"single_process", "one_thread", op, gpus, rounded_size(op, bytes, gpus), 1, more});
+        if (const std::size_t whole = rounded_size(op, bytes, gpus); whole > 0)
+          all.push_back({"single_process", "one_thread", op, gpus, whole, 1, more});
     }
   return all;
 }
@@ -104,10 +105,15 @@ std::vector<Case> Launch::cuda_cases(bool quick, int gpus) {
 
 std::vector<Point> Launch::points(Context& context) {
   std::vector<Case> cases;
-  for (int gpus = held_out_ ? context.gpus : 1; gpus <= context.gpus; ++gpus) {
-    if (!held_out_)
-      for (const Case& one : cuda_cases(context.options.quick, gpus)) cases.push_back(one);
-    for (const Case& one : nccl_cases(context.options.quick, gpus)) cases.push_back(one);
+  if (held_out_) {
+    cases = nccl_cases(context.options.quick, context.gpus);
+  } else {
+    // All sizes on two GPUs or on one; of other numbers what a further GPU costs its host.
+    for (const int gpus : counts_of(context.gpus, {1, 2})) {
+      const bool few = context.options.quick || gpus != std::min(2, context.gpus);
+      for (const Case& one : cuda_cases(context.options.quick || gpus > 2, gpus)) cases.push_back(one);
+      for (const Case& one : nccl_cases(few, gpus)) cases.push_back(one);
+    }
   }
   std::vector<Point> all;
   for (const Case& one : cases) {

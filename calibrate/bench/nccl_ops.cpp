@@ -1,5 +1,5 @@
 // Held-out collectives: what predictions are compared with. Never used to fit.
-// Measures: NCCL as it chooses by itself (NVLS off), nine operations, 8 B to 4 GiB, 2 to all GPUs, data verified.
+// Measures: NCCL as it chooses by itself (NVLS off), nine operations, 8 B to 4 GiB, 2, 3, 4 and all GPUs; checks data.
 // Excludes: several processes; graphs; in-place calls.
 // Method: nccl_worker.hpp; the calls are queued behind a hold, back to back. After the last point every call is made
 // once more under NCCL_DEBUG=INFO: the log beside the record names algorithm, protocol and channels of each.
@@ -13,8 +13,8 @@
 namespace linkcast::bench {
 namespace {
 
-const BenchInfo kInfo = {"nccl_ops", "held out: nine NCCL operations, 8 B to 4 GiB, 2 to all GPUs", "back_to_back", 80,
-                         false};
+const BenchInfo kInfo = {"nccl_ops", "held out: nine NCCL operations, 8 B to 4 GiB, 2, 3, 4 and all GPUs",
+                         "back_to_back", 80, false};
 
 constexpr std::size_t kLargest = std::size_t{4} << 30;
 
@@ -57,7 +57,8 @@ class NcclOps final : public Bench {
 
 std::vector<Point> NcclOps::points(Context& context) {
   std::vector<Point> all;
-  for (int count = context.options.quick ? context.gpus : 2; count <= context.gpus; ++count)
+  for (const int count : counts_of(context.gpus, {2, 3, 4})) {
+    if (context.options.quick && count < context.gpus) continue;
     for (const std::string& op : nccl_operations())
       for (const std::size_t size : sizes(context)) {
         const std::size_t bytes = rounded_size(op, size, count);
@@ -73,6 +74,7 @@ std::vector<Point> NcclOps::points(Context& context) {
                          return worker_->measure(request);
                        }});
       }
+  }
   return all;
 }
 

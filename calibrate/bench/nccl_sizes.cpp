@@ -8,6 +8,14 @@ const std::vector<std::string>& nccl_operations() {
   return all;
 }
 
+std::vector<int> counts_of(int gpus, std::initializer_list<int> some) {
+  std::vector<int> counts;
+  for (const int count : some)
+    if (count < gpus) counts.push_back(count);
+  counts.push_back(gpus);
+  return counts;
+}
+
 std::size_t rounded_size(const std::string& op, std::size_t bytes, int gpus) {
   const bool splits =
       op == "all_gather" || op == "reduce_scatter" || op == "alltoall" || op == "gather" || op == "scatter";

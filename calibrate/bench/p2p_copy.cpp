@@ -1,6 +1,7 @@
 // Copies between two GPUs (and inside one), one pair at a time.
-// Measures: every ordered pair; copy engine and kernel; read (the target pulls) and write (the source pushes); one way
-// and both ways at once; peer access on, and off (staged by the runtime through host memory).
+// Measures: every ordered pair, at all sizes where the first GPU sends and at some elsewhere; copy engine and kernel;
+// read (the target pulls) and write (the source pushes); one way and both ways; peer access on, and off (staged by the
+// runtime through host memory).
 // Excludes: anything else running; allocation; first touch; enabling of peer access.
 // Method: lane_timer.hpp. Bidirectional times are the slower of the two directions. Data is checked once a point.
 // Limits: the same buffers are copied again and again, so sizes below the L2 size may be read from L2.
@@ -62,7 +63,8 @@ std::vector<Point> P2pCopy::points(Context& context) {
   std::vector<Point> all;
   for (const Case& which : cases(context)) {
     const std::size_t most = which.transport == "staged" ? kLargestStaged : context.buffers().largest_copy();
-    for (const std::size_t bytes : copy_sizes(context.options.quick, std::min(most, context.buffers().largest_copy())))
+    const bool few = context.options.quick || which.source != 0;  // enough to find a pair that differs from its like
+    for (const std::size_t bytes : copy_sizes(few, std::min(most, context.buffers().largest_copy())))
       all.push_back(point(context, which, bytes));
   }
   return all;
