@@ -40,8 +40,9 @@ class Launch final : public Bench {
   Json method(const Context& context) const override;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> sizes(bool quick) const;
-  [[nodiscard]] std::vector<Case> nccl_cases(bool quick, int gpus) const;
+  [[nodiscard]] std::vector<std::size_t> sizes(std::size_t step) const;
+  [[nodiscard]] std::vector<Case> nccl_cases(const std::vector<std::string>& operations, std::size_t step,
+                                             int gpus) const;
   static std::vector<Case> cuda_cases(bool quick, int gpus);
   Json run(Context& context, const Case& which);
 
@@ -50,19 +51,19 @@ class Launch final : public Bench {
   std::pair<std::string, int> running_;
 };
 
-/// Powers of 4 from 8 B; held out: those between, from 16 B.
-std::vector<std::size_t> Launch::sizes(bool quick) const {
+/// From 8 B, each so many times the one before; held out: those between, from 16 B. @param step  a power of 4
+std::vector<std::size_t> Launch::sizes(std::size_t step) const {
   std::vector<std::size_t> all;
-  for (std::size_t size = held_out_ ? 16 : 8; size <= kLargest; size *= quick ? 64 : 4) all.push_back(size);
-  if (!held_out_) all.push_back(kLargest);
+  for (std::size_t size = held_out_ ? 16 : 8; size <= kLargest; size *= step) all.push_back(size);
+  if (!held_out_ && all.back() < kLargest) all.push_back(kLargest);
   return all;
 }
 
-std::vector<Case> Launch::nccl_cases(bool quick, int gpus) const {
+std::vector<Case> Launch::nccl_cases(const std::vector<std::string>& operations, std::size_t step, int gpus) const {
   constexpr int kCallsPerGraph = 20;  // what nccl-tests captures: its iterations
   std::vector<Case> all;
-  for (const std::string& op : kCollectives)
-    for (const std::size_t size : sizes(quick)) {
+  for (const std::string& op : operations)
+    for (const std::size_t size : sizes(step)) {
       const std::size_t bytes = rounded_size(op, size, gpus);
       if (bytes == 0) continue;
       all.push_back({gpus > 1 ? "single_process" : "process", "one_thread", op, gpus, bytes});
@@ -79,7 +80,7 @@ std::vector<Case> Launch::nccl_cases(bool quick, int gpus) const {
       all.push_back({"process", "processes", "sendrecv", gpus, bytes, more});
       all.push_back({"process", "threads", "sendrecv", gpus, bytes, more});
       if (more > 4) continue;  // a group of so many communicators: what more GPUs in a group cost
-      for (const std::string& op : kCollectives)
+      for (const std::string& op : operations)
         if (const std::size_t whole = rounded_size(op, bytes, gpus); whole > 0)
           all.push_back({"single_process", "one_thread", op, gpus, whole, 1, more});
     }
@@ -104,15 +105,18 @@ std::vector<Case> Launch::cuda_cases(bool quick, int gpus) {
 }
 
 std::vector<Point> Launch::points(Context& context) {
+  constexpr std::size_t kAll = 4, kSome = 16, kFew = 64;
+  const bool many = context.gpus > 2, quick = context.options.quick;
   std::vector<Case> cases;
   if (held_out_) {
-    cases = nccl_cases(context.options.quick, context.gpus);
+    cases = nccl_cases(kCollectives, quick ? kFew : many ? kSome : kAll, context.gpus);
   } else {
-    // All sizes on two GPUs or on one; of other numbers what a further GPU costs its host.
-    for (const int gpus : counts_of(context.gpus, {1, 2})) {
-      const bool few = context.options.quick || gpus != std::min(2, context.gpus);
-      for (const Case& one : cuda_cases(context.options.quick || gpus > 2, gpus)) cases.push_back(one);
-      for (const Case& one : nccl_cases(few, gpus)) cases.push_back(one);
+    // More than two show what a further one costs its host: few sizes of few operations, none of one GPU.
+    const std::vector<std::string> some = {"all_reduce", "all_gather", "alltoall", "sendrecv"};
+    for (const int gpus : many ? counts_of(context.gpus, {2}) : counts_of(context.gpus, {1})) {
+      for (const Case& one : cuda_cases(quick || many, gpus)) cases.push_back(one);
+      for (const Case& one : nccl_cases(many ? some : kCollectives, quick || many || gpus == 1 ? kFew : kAll, gpus))
+        cases.push_back(one);
     }
   }
   std::vector<Point> all;

@@ -1,6 +1,6 @@
 // Costs of NCCL's kernels, which no copy can show: each operation by protocol, channels and size.
 // Measures: rings of five operations, LL, LL128 and Simple forced, with 1, 4, 16 and all channels; messages of four.
-// Two GPUs and all: what lies between follows from these.
+// Two GPUs and all: what lies between follows from these; some of the channels on two alone.
 // Few bytes show start-up and hops, many bytes on one channel the rates of a thread block by what it does with them
 // (sends, reduces, copies, receives), many on all channels what these leave of the links.
 // Excludes: NVLS; NCCL's own choices (nccl_ops measures those and is held out).
@@ -93,6 +93,7 @@ void NcclBase::add(Context& context, std::vector<Point>& all, const Setting& set
                    std::size_t size) {
   for (const int count : counts_of(context.gpus, {2})) {
     if (context.options.quick && count < context.gpus) continue;
+    if (setting.channels > 1 && count > 2 && !context.options.quick) continue;  // a process and a minute more
     // At least one float a rank.
     const std::size_t bytes = rounded_size(op, std::max(size, sizeof(float) * static_cast<std::size_t>(count)), count);
     NcclRequest request{op, {}, bytes, calls_of(bytes), context.effort(bytes)};

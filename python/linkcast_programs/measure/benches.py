@@ -37,17 +37,17 @@ class Bench:
 # Seconds of 2 H100 and of 4 (calibrate/data/h100-four/20261127a). A fit cannot do without copies; collectives
 # depend on the library's base costs; then what is quick.
 BENCHES = (
-    Bench("discovery", 1, 2, 0, 0.5, "GPUs, links, sockets: the topology"),
-    Bench("p2p_copy", 1, 10, 0, 9, "copies between GPUs and inside one"),
-    Bench("nccl_base", 2, 50, 40, 1, "costs of NCCL by protocol and channels"),
-    Bench("nccl_ops", 2, 12, 0, 10, "NCCL's operations, queued on the GPUs", kept_back=True),
-    Bench("host_copy", 1, 16, 0, 5, "copies between host memory and GPUs"),
-    Bench("p2p_copy_single", 1, 3, 0, 2, "copies one at a time"),
-    Bench("relay", 3, 0.5, 0, 3, "copies through a third GPU"),
-    Bench("concurrency", 2, 2, 0, 1, "copies that share links", kept_back=True),
-    Bench("launch", 1, 47, 10, 3, "what the host pays for calls, kernels and copies"),
-    Bench("launch_ops", 2, 29, 0, 11, "NCCL's operations by who issues them", kept_back=True),
-    Bench("remote_load", 1, 3, 0, 2, "single loads"),
+    Bench("discovery", 1, 2, 0, 1.5, "GPUs, links, sockets: the topology"),
+    Bench("p2p_copy", 1, 10, 0, 11.5, "copies between GPUs and inside one"),
+    Bench("nccl_base", 2, 50, 40, 5, "costs of NCCL by protocol and channels"),
+    Bench("nccl_ops", 2, 12, 0, 10.5, "NCCL's operations, queued on the GPUs", kept_back=True),
+    Bench("host_copy", 1, 16, 0, 5.5, "copies between host memory and GPUs"),
+    Bench("p2p_copy_single", 1, 3, 0, 3, "copies one at a time"),
+    Bench("relay", 3, 0.5, 0, 2.7, "copies through a third GPU"),
+    Bench("concurrency", 2, 2, 0, 2, "copies that share links", kept_back=True),
+    Bench("launch", 1, 47, -10, 4, "what the host pays for calls, kernels and copies"),
+    Bench("launch_ops", 2, 29, -12, 4, "NCCL's operations by who issues them", kept_back=True),
+    Bench("remote_load", 1, 3, 0, 2.5, "single loads"),
 )
 
 
