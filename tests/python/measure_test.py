@@ -12,7 +12,7 @@ from pathlib import Path
 from program import PROGRAM, ROOT, InFolder, main, run, start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from linkcast_programs.measure.held_back import COPIES, GRAPH, Forecast, Point  # noqa: E402
+from linkcast_programs.measure.held_back import CONCURRENT, COPIES, ENGINE, GRAPH, Forecast, Point  # noqa: E402
 from linkcast_programs.measure.table import class_of, groups_of, sentence, table_text, worse_lines  # noqa: E402
 
 INPUT = ROOT / "tests/input/measure"
@@ -189,8 +189,9 @@ class Built(Box):
 
 
 class Judged(InFolder):
-    def point(self, measured: float, own: float, inherited: float, op: str = "all_reduce", size_B: int = 8, issued: str = GRAPH) -> Point:
-        return Point(issued, op, size_B, measured, Forecast(own, own / 1.2, own * 1.2), Forecast(inherited, inherited / 2, inherited * 2))
+    def point(self, measured: float, own: float, inherited: float, op: str = "all_reduce", size_B: int = 8, issued: str = GRAPH,
+              gpus: int = 2) -> Point:
+        return Point(issued, op, gpus, size_B, measured, Forecast(own, own / 1.2, own * 1.2), Forecast(inherited, inherited / 2, inherited * 2))
 
     def test_classes_of_sizes(self):
         self.assertEqual([class_of(size) for size in (8, 2**16 - 1, 2**16, 2**20, 2**26 - 4, 2**26)],
@@ -212,6 +213,17 @@ class Judged(InFolder):
         self.assertEqual(worse_lines(list(groups.values())), ["broadcast in CUDA graphs: to 64 MiB (10 % instead of 5.0 %)",
                                                               "all operations in CUDA graphs: to 64 MiB (10 % instead of 5.0 %)"])
         self.assertEqual(len(table_text(list(groups.values())).splitlines()), 1 + len(groups))
+
+    def test_numbers_of_gpus_and_neighbours_have_groups_of_their_own(self):
+        points = [self.point(1.0, 1.0 + gpus / 100, 1.0, gpus=gpus) for gpus in (2, 4)]
+        points += [self.point(1.0, 1.2, 1.0, issued=issued) for issued in (CONCURRENT, ENGINE)]
+        groups = {(group.issued, group.op, group.gpus): group for group in groups_of(points)}
+        self.assertEqual(set(groups), {(GRAPH, "all_reduce", 0), (GRAPH, "", 2), (GRAPH, "", 4), (GRAPH, "", 0), (CONCURRENT, "all_reduce", 0),
+                                       (ENGINE, "", 0)})
+        self.assertAlmostEqual(groups[GRAPH, "", 4].median, 0.04)
+        self.assertIn("all operations, 4 GPUs in CUDA graphs: below 64 KiB (4.0 % instead of 0.0 %)", worse_lines(list(groups.values())))
+        self.assertIn("all, 2 GPUs", table_text(list(groups.values())))
+        self.assertIn("3.0 % below in CUDA graphs; ", sentence(points))  # neighbours and engines are none of them
 
     def test_one_sentence(self):
         points = [self.point(1.0, 1.03, 2.0, size_B=2**21), self.point(1.0, 1.08, 2.0), self.point(1.0, 1.5, 2.0, issued="single_process")]

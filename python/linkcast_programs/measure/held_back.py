@@ -1,6 +1,7 @@
 """What was measured and kept back from the fit, against forecasts of it: by the box's own calibration, and by one inherited alone."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,8 @@ MEDIAN = 2  # of the quantiles of a launch record
 CALLS = 20  # one behind the other: quantity "short" of a launch record
 ALONE = "steady"  # of calls in graphs: many of them, so that what the host pays to start one is no part
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv", "gather", "scatter")
-GRAPH, COPIES = "graph", "copies"
+GRAPH, CONCURRENT, ENGINE, COPIES = "graph", "concurrent", "engine", "copies"
+KIND_OF_BENCH = {"nccl_contention": CONCURRENT, "symmetric_memory": ENGINE}  # of calls that the GPUs alone time; else as in graphs
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Forecast:
 @dataclass(frozen=True)
 class Point:
     """A measured time and two forecasts of it."""
-    issued: str  # graph; process, threads; process, processes; single_process; copies
+    issued: str  # graph; process, threads; process, processes; single_process; concurrent; engine; copies
     op: str
+    gpus: int    # 0: copies
     size_B: float
     measured_s: float
     own: Forecast
@@ -61,7 +64,7 @@ def of_launches(linkcast: Linkcast, record: Record, own: Path, inherited: Path) 
     points = []
     for point, one, other in zip(measured, forecasts[:len(measured)], forecasts[len(measured):], strict=True):
         if one and other:
-            points.append(Point(kind_of(point), point["op"], point["size_B"], seconds_of(point), one, other))
+            points.append(Point(kind_of(point), point["op"], len(point["gpus"]), point["size_B"], seconds_of(point), one, other))
     return points, errors
 
 
@@ -76,8 +79,10 @@ def of_measurement(linkcast: Linkcast, record: Record, own: Path, inherited: Pat
     for row in mine["points"]:
         if (other := theirs.get(key(row))) and row["held_out"]:
             copies = row["transport"] == "flows"
-            points.append(Point(COPIES if copies else GRAPH, "copies at once" if copies else row["transport"], row["size_B"], row["measured_s"],
-                                *(Forecast(one["predicted_s"], one["low_s"], one["high_s"]) for one in (row, other))))
+            gpus = re.match(r"x(\d+)", row["variant"])
+            kind = COPIES if copies else KIND_OF_BENCH.get(record.bench, GRAPH)
+            points.append(Point(kind, "copies at once" if copies else row["transport"], int(gpus[1]) if gpus and not copies else 0, row["size_B"],
+                                row["measured_s"], *(Forecast(one["predicted_s"], one["low_s"], one["high_s"]) for one in (row, other))))
     return points, [str(text) for text in mine["unanswered"]]
 
 

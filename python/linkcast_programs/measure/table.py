@@ -1,15 +1,17 @@
 """How right forecasts of what was kept back are: by who issues the calls, operation and size, and in one sentence."""
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 
-from .held_back import COPIES, GRAPH, OPERATIONS, Forecast, Point
+from .held_back import CONCURRENT, COPIES, ENGINE, GRAPH, OPERATIONS, Forecast, Point
 
 KIB, MIB = 2**10, 2**20
 CLASSES = {"below 64 KiB": 64 * KIB, "to 1 MiB": MIB, "to 64 MiB": 64 * MIB, "above": float("inf")}  # each below its end
 KINDS = {GRAPH: "in CUDA graphs", "single_process": "by one thread for all GPUs", "process, threads": "by a thread a GPU",
-         "process, processes": "by a process a GPU", "pytorch": "by PyTorch", COPIES: ""}
+         "process, processes": "by a process a GPU", "pytorch": "by PyTorch", CONCURRENT: "of concurrent communicators",
+         ENGINE: "by an inference engine's kernel", COPIES: ""}
 NOTICED = 1e-3  # two medians that differ by less are alike: what a table shows
 
 
@@ -25,6 +27,7 @@ def error_of(point: Point, forecast: Forecast) -> float:
 class Group:
     issued: str
     op: str  # empty: all operations
+    gpus: int  # 0: all numbers of them
     sizes: str
     points: int
     median: float     # of |forecast / measured - 1|, own calibration
@@ -38,13 +41,13 @@ class Group:
         return self.median > self.inherited + NOTICED
 
     def as_json(self) -> dict:
-        return {"issued": self.issued, "op": self.op or "all", "sizes": self.sizes, "points": self.points, "median_error": self.median,
+        return {"issued": self.issued, "op": self.op or "all", "gpus": self.gpus or "all", "sizes": self.sizes, "points": self.points, "median_error": self.median,
                 "inherited_median_error": self.inherited, "share_in_interval": self.inside, "interval_high_over_low": self.width,
                 "inherited_interval_high_over_low": self.inherited_width, "worse_than_inherited": self.is_worse}
 
 
-def group_of(issued: str, op: str, sizes: str, points: list[Point]) -> Group:
-    return Group(issued, op, sizes, len(points), statistics.median(error_of(p, p.own) for p in points),
+def group_of(issued: str, op: str, gpus: int, sizes: str, points: list[Point]) -> Group:
+    return Group(issued, op, gpus, sizes, len(points), statistics.median(error_of(p, p.own) for p in points),
                  statistics.median(error_of(p, p.inherited) for p in points),
                  statistics.mean(p.own.low_s <= p.measured_s <= p.own.high_s for p in points),
                  statistics.median(p.own.high_s / p.own.low_s for p in points),
@@ -52,18 +55,20 @@ def group_of(issued: str, op: str, sizes: str, points: list[Point]) -> Group:
 
 
 def groups_of(points: list[Point]) -> list[Group]:
-    """Calls in graphs by operation and size; other calls by who issues them and size, since the host is most of them."""
-    found: dict[tuple[str, str, str], list[Point]] = {}
+    """Calls in graphs by operation, number of GPUs and size; other calls by who issues them and size, since the host is most of them."""
+    found: dict[tuple[str, str, int, str], list[Point]] = {}
+    counts = {point.gpus for point in points if point.issued == GRAPH}
     for point in points:
-        op = point.op if point.issued in (GRAPH, COPIES) else ""
-        found.setdefault((point.issued, op, class_of(point.size_B)), []).append(point)
+        op = point.op if point.issued in (GRAPH, CONCURRENT, COPIES) else ""
+        found.setdefault((point.issued, op, 0, class_of(point.size_B)), []).append(point)
         if point.issued == GRAPH:
-            found.setdefault((GRAPH, "", class_of(point.size_B)), []).append(point)
+            for gpus in (point.gpus, 0) if len(counts) > 1 else (0,):
+                found.setdefault((GRAPH, "", gpus, class_of(point.size_B)), []).append(point)
     order = (*OPERATIONS, "")
 
-    def place(key: tuple[str, str, str]) -> tuple[int, int, int]:
-        issued, op, sizes = key
-        return list(KINDS).index(issued), order.index(op) if op in order else 0, list(CLASSES).index(sizes)
+    def place(key: tuple[str, str, int, str]) -> tuple[int, int, float, int]:
+        issued, op, gpus, sizes = key
+        return list(KINDS).index(issued), order.index(op) if op in order else 0, gpus or math.inf, list(CLASSES).index(sizes)
 
     return [group_of(*key, found[key]) for key in sorted(found, key=place)]
 
@@ -74,8 +79,13 @@ def worse_lines(groups: list[Group]) -> list[str]:
     for group in groups:
         if group.is_worse:
             text = f"{group.sizes} ({percent(group.median)} instead of {percent(group.inherited)})"
-            found.setdefault((group.issued, group.op), []).append(text)
-    return [f"{op or 'all operations'} {KINDS[issued]}".strip() + ": " + ", ".join(texts) for (issued, op), texts in found.items()]
+            name = group.op or operation_text(group).replace("all", "all operations")
+            found.setdefault((group.issued, name), []).append(text)
+    return [f"{name} {KINDS[issued]}".strip() + ": " + ", ".join(texts) for (issued, name), texts in found.items()]
+
+
+def operation_text(group: Group) -> str:
+    return group.op or (f"all, {group.gpus} GPUs" if group.gpus else "all")
 
 
 def percent(share: float) -> str:
@@ -85,7 +95,7 @@ def percent(share: float) -> str:
 def table_text(groups: list[Group]) -> str:
     rows = [("calls", "operation", "sizes", "points", "own", "inherited", "inside", "high/low")]
     for g in groups:
-        rows.append((g.issued, g.op or "all", g.sizes, str(g.points), percent(g.median), percent(g.inherited) + (" <" if g.is_worse else ""),
+        rows.append((g.issued, operation_text(g), g.sizes, str(g.points), percent(g.median), percent(g.inherited) + (" <" if g.is_worse else ""),
                      f"{100 * g.inside:.0f} %", f"{g.width:.2f}"))
     rows = [(row[0] if i == 0 or row[0] != rows[i - 1][0] else "", row[1] if i == 0 or row[:2] != rows[i - 1][:2] else "", *row[2:])
             for i, row in enumerate(rows)]
@@ -108,7 +118,7 @@ def sentence(points: list[Point]) -> str:
         if some := [p for p in points if p.issued == GRAPH and (p.size_B < MIB) == small]:
             parts.append(f"{median(some)} {text}")
     said = ", ".join(parts) + (" in CUDA graphs" if parts else "")
-    if hosts := [p for p in points if p.issued not in (GRAPH, COPIES)]:
+    if hosts := [p for p in points if p.issued not in (GRAPH, CONCURRENT, ENGINE, COPIES)]:
         said += ("; " if said else "") + f"{median(hosts)} where the host issues each call"
     inside = statistics.mean(p.own.low_s <= p.measured_s <= p.own.high_s for p in points)
     return f"forecasts of this box: {said + '; ' if said else ''}{100 * inside:.0f} % of {len(points)} inside their 90 % intervals"
