@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "calibrate/bench/bench.hpp"
+#include "calibrate/bench/nccl_sizes.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 
 namespace linkcast::bench {
@@ -80,8 +81,9 @@ class NcclContention final : public Bench {
 std::vector<Point> NcclContention::points(Context& context) {
   std::vector<Point> all;
   for (const Together& together : cases(context.gpus))
-    for (const std::size_t bytes :
+    for (const std::size_t size :
          {std::size_t{8192}, std::size_t{1} << 20, std::size_t{16} << 20, std::size_t{256} << 20}) {
+      const std::size_t bytes = rounded_size("alltoall", size, context.gpus);
       NcclRequest request{together.front().op, together.front().gpus, bytes,
                           calls_of(bytes),     context.effort(bytes), {together.begin() + 1, together.end()}};
       Json with = Json::array();

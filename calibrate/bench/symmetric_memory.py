@@ -81,7 +81,7 @@ def run(ranks, port):
     with tempfile.TemporaryDirectory() as folder:
         try:
             processes.spawn(worker, (ranks, folder, port), nprocs=ranks)
-        except processes.ProcessRaisedException as failed:
+        except (processes.ProcessRaisedException, processes.ProcessExitedException) as failed:
             reason = str(failed).strip().splitlines()[-1]
             return [{"op": "all_reduce", "gpus": list(range(ranks)), "launch": "graph", "size_B": size, "status": "waived", "reason": reason}
                     for size in SIZES[:1]]

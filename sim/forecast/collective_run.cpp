@@ -106,34 +106,39 @@ void read_shared(const activities::PlanProblem& problem, const Solution& solutio
 }
 
 /// Blocks that wait for their turn leave links idle: alone a flow gets what is left, by a limit of its own.
-/// @param others  part of the idle time that others cannot use, as a power of the stretch
-void hold_back(const Cluster& machine, double stretch, double others, activities::Plan& plan) {
+/// @param lost  part of the idle time that others cannot use either, as a power of the stretch
+void hold_back(const Cluster& machine, double stretch, double lost, activities::Plan& plan) {
   if (stretch <= 1) return;
   std::map<int, int> own;  // by key
   for (Activity& activity : plan.activities) {
     activity.rate_cap_Bps /= stretch;
     const std::vector<Use> uses = activity.uses;
-    for (Use& use : activity.uses) use.weight *= std::pow(stretch, others);
     for (const Use& use : uses) {
-      const auto [limit, added] = own.try_emplace(use.constraint, static_cast<int>(plan.own_limits.size()));
-      if (added) plan.own_limits.push_back({machine.capacity(use.constraint) / stretch, use.constraint});
-      activity.uses.push_back({activities::own_limit(limit->second), use.weight});
+      const auto [place, added] = own.try_emplace(use.constraint, static_cast<int>(plan.own_limits.size()));
+      const double capacity_Bps = machine.capacity(use.constraint);
+      if (added) plan.own_limits.push_back({capacity_Bps / stretch, use.constraint});
+      activity.uses.push_back({activities::own_limit(place->second), use.weight});
+      if (lost <= 0) continue;
+      if (added) plan.own_limits.push_back({capacity_Bps, use.constraint, true});
+      activity.uses.push_back({activities::own_limit(place->second + 1), use.weight * std::pow(stretch, lost)});
     }
   }
 }
 
-/// Flows of thread blocks share a link by what these have in flight, and so by what they would move alone: rising
-/// together, each is at the same part of its own limit. As work in units of its own, which max-min shares equally.
-/// source: all_reduce of two H100 with an alltoall of four, 24 blocks each at a GPU: as long for as many bytes
-/// (calibrate/data/h100-four/20261127a-nccl_contention.json)
+/// Flows of thread blocks share a link by what these have in flight, and so by what the blocks would move over links
+/// without end: rising together, those of two collectives are at the same part of their own limits. As work in units of
+/// a plan's own, which max-min shares equally. source: all_reduce of two H100 with an alltoall of four, 24 blocks each
+/// at a GPU: as long for as many bytes (calibrate/data/h100-four/20261127a-nccl_contention.json)
 void share_by_limits(activities::Plan& plan) {
   // Two blocks of a ring on H100: a flow without such a limit, a copy, weighs as one of a ring. source: hgx-h100
   constexpr double kUnit_Bps = 25e9;
+  double sum_Bps = 0;
+  for (const Activity& flow : plan.activities) sum_Bps += flow.rate_cap_Bps;
+  const double part = sum_Bps / static_cast<double>(plan.activities.size()) / kUnit_Bps;
+  if (!std::isfinite(part) || part <= 0) return;
   for (Activity& flow : plan.activities) {
-    if (!std::isfinite(flow.rate_cap_Bps) || flow.rate_cap_Bps <= 0) continue;
-    const double part = flow.rate_cap_Bps / kUnit_Bps;
     flow.work_B /= part;
-    flow.rate_cap_Bps = kUnit_Bps;
+    flow.rate_cap_Bps /= part;
     for (Use& use : flow.uses) use.weight *= part;
   }
 }

@@ -49,7 +49,10 @@ Kind kind_named(const std::string& name) {
 }
 
 HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, std::optional<double> scale)
-    : parameters_(machine.platform().library_parameters()), own_(&parameters_.calibration()), scale_(scale) {
+    : parameters_(machine.platform().library_parameters()),
+      own_(&parameters_.calibration()),
+      scale_(scale),
+      shipped_(catalogue.has_platform(own_->name)) {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
   if (!catalogue.has_platform(measured_host())) return;
   measured_ = catalogue.machine(measured_host());
@@ -87,7 +90,7 @@ double HostCosts::value(const std::string& subject, const LaunchRow& row) const 
 HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty::Terms terms(*own_, s * scale_.value_or(1));
   terms.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
-  if (!lender(subject).empty() && !scale_) terms.add(uncertainty::term::kLaunch, kOtherHost);
+  if ((shipped_ || !lender(subject).empty()) && !scale_) terms.add(uncertainty::term::kLaunch, kOtherHost);
   const uncertainty::Interval interval = terms.interval();
   return {terms.time_s(), interval.low_s, interval.high_s};
 }

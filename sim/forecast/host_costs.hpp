@@ -44,7 +44,8 @@ struct Call {
 
 using uncertainty::HostTime;
 
-/// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
+/// Costs of one machine, or of the one whose launches were measured, each kind by itself. The interval is wider where
+/// the user's host is not the one that was measured: on machines that linkcast ships, and on inherited costs.
 class HostCosts {
  public:
   /// @param machine  outlives the costs
@@ -73,6 +74,7 @@ class HostCosts {
   catalogue::MachinePtr measured_;  ///< the machine whose launches were measured; null: not needed, or not there
   const Calibration* inherited_ = nullptr;  ///< of measured_
   std::optional<double> scale_{};
+  bool shipped_ = false;  ///< its hosts are those that linkcast measured, not the user's
 };
 
 }  // namespace linkcast::launch

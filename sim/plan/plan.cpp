@@ -25,9 +25,16 @@ int PlanProblem::number(int key) {
   return entry->second;
 }
 
+int PlanProblem::limit(const OwnLimit& own) {
+  if (!own.common) return add_constraint(own.key, own.capacity_Bps);
+  const auto [entry, fresh] = common_.try_emplace(own.key, static_cast<int>(keys_.size()));
+  if (fresh) add_constraint(own.key, own.capacity_Bps);
+  return entry->second;
+}
+
 std::vector<int> PlanProblem::add(const Plan& plan) {
   std::vector<int> own, places;
-  for (const OwnLimit& limit : plan.own_limits) own.push_back(add_constraint(limit.key, limit.capacity_Bps));
+  for (const OwnLimit& limit : plan.own_limits) own.push_back(this->limit(limit));
   const int first = static_cast<int>(problem_.activities.size());
   for (Activity activity : plan.activities) {
     for (Use& use : activity.uses)

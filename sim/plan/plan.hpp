@@ -16,10 +16,12 @@ struct Spread {
   double low = 1, high = 1;
 };
 
-/// A constraint of one operation alone: the most that it gets of a link on which nothing else runs.
+/// A constraint of operations that carries no bytes: the most that one gets of a link on which nothing else runs, or
+/// what several get of it together.
 struct OwnLimit {
   double capacity_Bps = 0;
-  int key = 0;  ///< of the machine's constraint that it stands for
+  int key = 0;          ///< of the machine's constraint that it stands for
+  bool common = false;  ///< the same for all plans that have such a one of this key
 };
 
 /// A Use of a plan has a key of the machine (Cluster::key, ...) as its constraint, or that of one of its own limits.
@@ -53,11 +55,13 @@ class PlanProblem {
  private:
   int add_constraint(int key, double capacity_Bps);
   int number(int key);
+  int limit(const OwnLimit& own);
 
   const Cluster& machine_;
   Problem problem_;
   std::vector<int> keys_;                ///< by constraint of the Problem
   std::unordered_map<int, int> number_;  ///< by key
+  std::unordered_map<int, int> common_;  ///< by key: limits of several plans
 };
 
 }  // namespace linkcast::activities

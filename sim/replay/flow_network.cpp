@@ -134,6 +134,18 @@ long FlowNetwork::start_prepared(int prepared) {
   return tickets_++;
 }
 
+int FlowNetwork::add_limit(const activities::OwnLimit& limit) {
+  const int constraint = engine_.add_constraint(limit.capacity_Bps);
+  if (keys_.size() <= at(constraint)) keys_.resize(at(constraint) + 1);
+  keys_[at(constraint)] = kOwnLimit;
+  return constraint;
+}
+
+int FlowNetwork::common_limit(const activities::OwnLimit& limit) {
+  const auto known = common_limits_.find(limit.key);
+  return known != common_limits_.end() ? known->second : common_limits_[limit.key] = add_limit(limit);
+}
+
 void FlowNetwork::start_activities(long ticket, Known& known) {
   if (free_.empty()) {
     free_.push_back(static_cast<int>(running_.size()));
@@ -145,20 +157,20 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   running.ticket = ticket;
   running.activities = static_cast<int>(known.plan.activities.size());
   running.own_limits.clear();
+  limits_.clear();
   for (const activities::OwnLimit& limit : known.plan.own_limits) {
-    running.own_limits.push_back(engine_.add_constraint(limit.capacity_Bps));
-    if (keys_.size() <= at(running.own_limits.back())) keys_.resize(at(running.own_limits.back()) + 1);
-    keys_[at(running.own_limits.back())] = kOwnLimit;
+    limits_.push_back(limit.common ? common_limit(limit) : add_limit(limit));
+    if (!limit.common) running.own_limits.push_back(limits_.back());
   }
   number(known);
   handles_.clear();
   for (const Activity& activity : known.plan.activities) {
-    const bool as_planned = activity.after.empty() && running.own_limits.empty();
+    const bool as_planned = activity.after.empty() && limits_.empty();
     if (!as_planned) {
       next_ = activity;
       for (Use& use : next_.uses)
         if (activities::is_own_limit(use.constraint))
-          use.constraint = running.own_limits[at(activities::own_limit(use.constraint))];
+          use.constraint = limits_[at(activities::own_limit(use.constraint))];
       for (int& before : next_.after) before = handles_.at(at(before));
     }
     const int handle = engine_.start(as_planned ? activity : next_);

@@ -117,20 +117,24 @@ class FlowNetwork : public ReplayNetwork {
   [[nodiscard]] bool finds_queue_held(const Known& known);
   void number(Known& known);
   void start_activities(long ticket, Known& known);
+  int add_limit(const activities::OwnLimit& limit);
+  int common_limit(const activities::OwnLimit& limit);
   int constraint(int key);
   int queue(int key);
 
   const Cluster& machine_;
   FluidEngine engine_;
-  std::vector<int> keys_;                  ///< by constraint of the engine; kOwnLimit: of no key
-  std::unordered_map<int, int> number_;    ///< of the engine's constraint, by key
-  std::unordered_map<int, int> queue_of_;  ///< the engine's, by key
-  ByPlan<int> numbers_;                    ///< in prepared_
+  std::vector<int> keys_;                       ///< by constraint of the engine; kOwnLimit: of no key
+  std::unordered_map<int, int> common_limits_;  ///< by key: constraints of the engine
+  std::unordered_map<int, int> number_;         ///< of the engine's constraint, by key
+  std::unordered_map<int, int> queue_of_;       ///< the engine's, by key
+  ByPlan<int> numbers_;                         ///< in prepared_
   std::vector<Prepared> prepared_;
   std::vector<Running> running_;  ///< places that operations take one after the other
   std::vector<int> free_;         ///< of these
   std::vector<int> place_of_;     ///< in running_, by handle of an activity
   std::vector<int> handles_;      ///< of the operation that starts
+  std::vector<int> limits_;       ///< of it: constraints of the engine
   Activity next_{};               ///< of it
   long tickets_ = 0;
   IntervalEnd end_;

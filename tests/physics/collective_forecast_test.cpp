@@ -355,7 +355,7 @@ TEST_CASE("forecast beside others: who they are, and how much wider it is", "[ph
   CHECK_THAT(forecast.beside->others[1].time_s, WithinRel(52e-6, kExact));  // with its own launch
   CHECK_THAT(forecast.beside->others[1].alone_s, WithinRel(42e-6, kExact));
   CHECK(says(forecast, "GPUs in several communicators (0, 1)"));
-  CHECK(says(forecast, "share links fairly: measured on 4 H200 only, where"));
+  CHECK(says(forecast, "share links fairly: measured on 4 H100 and H200 only, with"));
   const double own = variance_of(jobs[0], all[0].together);
   CHECK_THAT(variance_of(forecast.interval, 25e-6) - own, WithinRel(std::pow(0.45 * (1 - 10.0 / 25), 2), 1e-6));
   // not slowed: no wider, and nothing to say
@@ -372,7 +372,7 @@ TEST_CASE("forecast beside others: who they are, and how much wider it is", "[ph
   const CollectiveForecast cluster = collective::forecast_together(across, {all[0], all[1]});
   CHECK(cluster.beside->others[0].nodes == std::vector<int>{3, 2});
   CHECK_FALSE(says(cluster, "several communicators"));
-  CHECK(says(cluster, "measured on 4 H200 only, never between nodes"));
+  CHECK(says(cluster, "measured on 4 H100 and H200 only, never between nodes"));
   CHECK_THAT(variance_of(cluster.interval, 25e-6) - variance_of(across[0], all[0].together),
              WithinRel(std::pow(0.6 * (1 - 10.0 / 25), 2), 1e-6));
   across[1].order = {3, 1, 0, 2};

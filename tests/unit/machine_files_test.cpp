@@ -138,8 +138,8 @@ TEST_CASE("relatives follow structure: GPU first, then what joins them", "[unit]
   CHECK(names(shipped("hgx-h200")).front() == "hgx-h200");
   CHECK(names(shipped("dgx-a100")).front() == "abci-a100");
   CHECK(names(shipped("leonardo")).front() == "leonardo");
-  CHECK(names(shipped("dgx-b200")).front() == "hgx-h200");
-  CHECK(names(shipped("l40s")).front() == "hgx-h200");
+  CHECK(names(shipped("dgx-b200")).front() == "hgx-h100");
+  CHECK(names(shipped("l40s")).front() == "hgx-h100");
   CHECK(names(import_file("nccl-xml", {"nccl-power.xml"})).front() == "summit");  // NVLinks to the CPU
   CHECK(names(shipped("mi300x")) == std::vector<std::string>{"lumi"});
   CHECK(lending::maker_of(shipped("mi300x")) == "amd");

@@ -24,30 +24,30 @@ class Bench:
     gpus: int         # fewest that it needs
     seconds: float    # on two H100
     several_s: float  # what more than two GPUs add
-    a_gpu_s: float    # and what each of them adds besides
+    a_pair_s: float   # and what each further pair of them adds besides
     what: str
     kept_back: bool = False
 
     def estimate_s(self, gpus: int) -> float:
         if gpus < self.gpus:
             return 0.0
-        return self.seconds + (self.several_s + self.a_gpu_s * (gpus - 2) if gpus > 2 else 0.0)
+        return self.seconds + (self.several_s + self.a_pair_s * (gpus * (gpus - 1) / 2 - 1) if gpus > 2 else 0.0)
 
 
 # Seconds of 2 H100 and of 4 (calibrate/data/h100-four/20261127a). A fit cannot do without copies; collectives
 # depend on the library's base costs; then what is quick.
 BENCHES = (
-    Bench("discovery", 1, 2, 0, 1.5, "GPUs, links, sockets: the topology"),
-    Bench("p2p_copy", 1, 10, 0, 11.5, "copies between GPUs and inside one"),
-    Bench("nccl_base", 2, 50, 40, 5, "costs of NCCL by protocol and channels"),
-    Bench("nccl_ops", 2, 12, 0, 10.5, "NCCL's operations, queued on the GPUs", kept_back=True),
-    Bench("host_copy", 1, 16, 0, 5.5, "copies between host memory and GPUs"),
-    Bench("p2p_copy_single", 1, 3, 0, 3, "copies one at a time"),
-    Bench("relay", 3, 0.5, 0, 2.7, "copies through a third GPU"),
-    Bench("concurrency", 2, 2, 0, 2, "copies that share links", kept_back=True),
-    Bench("launch", 1, 47, -10, 4, "what the host pays for calls, kernels and copies"),
-    Bench("launch_ops", 2, 29, -12, 4, "NCCL's operations by who issues them", kept_back=True),
-    Bench("remote_load", 1, 3, 0, 2.5, "single loads"),
+    Bench("discovery", 1, 2, 0, 0.6, "GPUs, links, sockets: the topology"),
+    Bench("p2p_copy", 1, 10, 0, 4.6, "copies between GPUs and inside one"),
+    Bench("nccl_base", 2, 50, 48, 0.4, "costs of NCCL by protocol and channels"),
+    Bench("nccl_ops", 2, 12, 19, 0.4, "NCCL's operations, queued on the GPUs", kept_back=True),
+    Bench("host_copy", 1, 16, 5, 1.2, "copies between host memory and GPUs"),
+    Bench("p2p_copy_single", 1, 3, 0, 1.2, "copies one at a time"),
+    Bench("relay", 3, 0.5, 0, 1.1, "copies through a third GPU"),
+    Bench("concurrency", 2, 2, 0, 0.8, "copies that share links", kept_back=True),
+    Bench("launch", 1, 47, -6, 0.4, "what the host pays for calls, kernels and copies"),
+    Bench("launch_ops", 2, 29, -8, 0.4, "NCCL's operations by who issues them", kept_back=True),
+    Bench("remote_load", 1, 3, 0, 1, "single loads"),
 )
 
 
