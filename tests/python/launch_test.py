@@ -1,7 +1,9 @@
 """Who issues the calls: forecasts beside launch records that nothing was fitted to, and what diagnose makes of a healthy log."""
 import json
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from program import PROGRAM, ROOT, InFolder, answers, main, run
 
@@ -93,7 +95,19 @@ class Answers(unittest.TestCase):
         self.assertFalse([text for text in own["warnings"] if "launch 'pytorch'" in text])
         self.assertEqual(len([text for text in lent["warnings"] if "was measured on hgx-h200, not on dgx2" in text]), 1)
         self.assertAlmostEqual(own["host_s"], lent["host_s"])
-        self.assertGreater(lent["time_high_s"] / lent["time_s"], 1.4 * own["time_high_s"] / own["time_s"])
+
+    def test_a_host_that_linkcast_did_not_measure_has_the_spread_between_hosts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mine = Path(folder) / "mine.json"  # a calibration of the user's own host
+            mine.write_text((ROOT / "models/params/hgx-h200.json").read_text().replace('"name": "hgx-h200"', '"name": "mine"', 1))
+            query = {**self.QUERY, "launch": "pytorch"}
+            own, shipped, lent, known = answers([{**query, "platform": str(mine)}, query, {**query, "platform": "dgx2"}, {**query, "host_scale": 1.0}])
+        def width(found: dict) -> float:
+            return found["time_high_s"] / found["time_s"]
+        self.assertEqual(own["host_s"], shipped["host_s"])
+        self.assertGreater(width(shipped), 1.4 * width(own))
+        self.assertGreater(width(lent), 1.4 * width(own))
+        self.assertAlmostEqual(width(known), width(own))
 
     def test_what_mpi_issues_is_in_its_times(self):
         query = {**self.QUERY, "platform": "lassen", "library": "mpi-openmpi"}
