@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
@@ -52,7 +53,8 @@ HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& 
     : parameters_(machine.platform().library_parameters()),
       own_(&parameters_.calibration()),
       scale_(scale),
-      shipped_(catalogue.has_platform(own_->name)) {
+      shipped_(std::filesystem::path(own_->path).parent_path() ==
+               std::filesystem::path(catalogue.data_dir()) / "models" / "params") {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
   if (!catalogue.has_platform(measured_host())) return;
   measured_ = catalogue.machine(measured_host());

@@ -98,16 +98,20 @@ class Answers(unittest.TestCase):
 
     def test_a_host_that_linkcast_did_not_measure_has_the_spread_between_hosts(self):
         with tempfile.TemporaryDirectory() as folder:
-            mine = Path(folder) / "mine.json"  # a calibration of the user's own host
-            mine.write_text((ROOT / "models/params/hgx-h200.json").read_text().replace('"name": "hgx-h200"', '"name": "mine"', 1))
+            mine, namesake = Path(folder) / "mine.json", Path(folder) / "namesake.json"  # calibrations of the user's own host
+            text = (ROOT / "models/params/hgx-h200.json").read_text()
+            namesake.write_text(text)  # as `calibrate fit --topology hgx-h200` names it
+            mine.write_text(text.replace('"name": "hgx-h200"', '"name": "mine"', 1))
             query = {**self.QUERY, "launch": "pytorch"}
-            own, shipped, lent, known = answers([{**query, "platform": str(mine)}, query, {**query, "platform": "dgx2"}, {**query, "host_scale": 1.0}])
+            own, same, shipped, lent, known = answers([{**query, "platform": str(mine)}, {**query, "platform": str(namesake)}, query,
+                                                       {**query, "platform": "dgx2"}, {**query, "host_scale": 1.0}])
         def width(found: dict) -> float:
             return found["time_high_s"] / found["time_s"]
         self.assertEqual(own["host_s"], shipped["host_s"])
         self.assertGreater(width(shipped), 1.4 * width(own))
         self.assertGreater(width(lent), 1.4 * width(own))
         self.assertAlmostEqual(width(known), width(own))
+        self.assertAlmostEqual(width(same), width(own))
 
     def test_what_mpi_issues_is_in_its_times(self):
         query = {**self.QUERY, "platform": "lassen", "library": "mpi-openmpi"}
