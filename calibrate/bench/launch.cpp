@@ -113,7 +113,7 @@ std::vector<Point> Launch::points(Context& context) {
   } else {
     // More than two show what a further one costs its host: few sizes of few operations, none of one GPU.
     const std::vector<std::string> some = {"all_reduce", "all_gather", "alltoall", "sendrecv"};
-    for (const int gpus : many ? counts_of(context.gpus, {2}) : counts_of(context.gpus, {1})) {
+    for (const int gpus : counts_of(context.gpus, {many ? 2 : 1})) {
       for (const Case& one : cuda_cases(quick || many, gpus)) cases.push_back(one);
       for (const Case& one : nccl_cases(many ? some : kCollectives, quick || many || gpus == 1 ? kFew : kAll, gpus))
         cases.push_back(one);

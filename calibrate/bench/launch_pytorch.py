@@ -287,12 +287,18 @@ def write(path, record):
     path.write_text(json.dumps(record, indent=1)[:-2] + ',\n "points": [\n' + points_text + "\n ]\n}\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def record_parser(description):
+    """The options that say which record is written, and where to."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default=".", help="folder for the record")
     parser.add_argument("--machine", required=True, help="id of this machine, as for linkcast-bench")
     parser.add_argument("--topology", help="topology whose device ids are used; default: the machine")
     parser.add_argument("--occasion", default=utc_now().strftime("%Y%m%d"))
+    return parser
+
+
+def main():
+    parser = record_parser(__doc__)
     parser.add_argument("--held-out", action="store_true", help="other sizes, all GPUs: launch_ops_pytorch")
     parser.add_argument("--quick", action="store_true", help="every fourth size")
     arguments = parser.parse_args()

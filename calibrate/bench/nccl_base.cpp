@@ -91,9 +91,8 @@ std::vector<Point> NcclBase::points(Context& context) {
 
 void NcclBase::add(Context& context, std::vector<Point>& all, const Setting& setting, const std::string& op,
                    std::size_t size) {
-  for (const int count : counts_of(context.gpus, {2})) {
-    if (context.options.quick && count < context.gpus) continue;
-    if (setting.channels > 1 && count > 2 && !context.options.quick) continue;  // a process and a minute more
+  for (const int count : counts_of(context.gpus, {2}, context.options.quick)) {
+    if (setting.channels > 1 && count > 2 && !context.options.quick) continue;
     // At least one float a rank.
     const std::size_t bytes = rounded_size(op, std::max(size, sizeof(float) * static_cast<std::size_t>(count)), count);
     NcclRequest request{op, {}, bytes, calls_of(bytes), context.effort(bytes)};

@@ -57,8 +57,7 @@ class NcclOps final : public Bench {
 
 std::vector<Point> NcclOps::points(Context& context) {
   std::vector<Point> all;
-  for (const int count : counts_of(context.gpus, {2, 3, 4})) {
-    if (context.options.quick && count < context.gpus) continue;
+  for (const int count : counts_of(context.gpus, {2, 3, 4}, context.options.quick))
     for (const std::string& op : nccl_operations())
       for (const std::size_t size : sizes(context)) {
         const std::size_t bytes = rounded_size(op, size, count);
@@ -74,7 +73,6 @@ std::vector<Point> NcclOps::points(Context& context) {
                          return worker_->measure(request);
                        }});
       }
-  }
   return all;
 }
 

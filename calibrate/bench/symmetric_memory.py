@@ -6,14 +6,13 @@
 Writes MACHINE-OCCASION-symmetric_memory.json (schema measurement/1), held out: no fit uses it. Multicast stays off.
 Without PyTorch or two GPUs, or where peers cannot map each other's memory, the record holds one point that says so.
 """
-import argparse
 import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-from launch_pytorch import environment, utc_now, why_not, write
+from launch_pytorch import environment, record_parser, why_not, write
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = [KIB * 4**i for i in range(9)]  # 1 KiB to 64 MiB, bytes of a rank's buffer
@@ -83,20 +82,14 @@ def run(ranks, port):
             processes.spawn(worker, (ranks, folder, port), nprocs=ranks)
         except (processes.ProcessRaisedException, processes.ProcessExitedException) as failed:
             reason = str(failed).strip().splitlines()[-1]
-            return [{"op": "all_reduce", "gpus": list(range(ranks)), "launch": "graph", "size_B": size, "status": "waived", "reason": reason}
-                    for size in SIZES[:1]]
+            return [{"op": "all_reduce", "gpus": list(range(ranks)), "launch": "graph", "size_B": SIZES[0], "status": "waived", "reason": reason}]
         per_rank = [json.loads((Path(folder) / f"{rank}.json").read_text()) for rank in range(ranks)]
     return [same[0]["key"] | {"status": "ok", "time_s": [round(max(times), 10) for times in zip(*(row["time_s"] for row in same))],
                               "verified": all(row["verified"] for row in same)} for same in zip(*per_rank)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default=".", help="folder for the record")
-    parser.add_argument("--machine", required=True, help="id of this machine, as for linkcast-bench")
-    parser.add_argument("--topology", help="topology whose device ids are used; default: the machine")
-    parser.add_argument("--occasion", default=utc_now().strftime("%Y%m%d"))
-    arguments = parser.parse_args()
+    arguments = record_parser(__doc__).parse_args()
     reason, points = why_not(), []
     if reason is None:
         import torch

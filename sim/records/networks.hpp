@@ -47,24 +47,17 @@ inline constexpr std::string_view kTcpxoSource =
     "TCP";
 
 /// Networks of verbs cost what is assumed or measured anywhere. Their cables have their names.
+constexpr Network verbs(std::string_view name, double port_Bps, double switch_s, std::string_view source) {
+  return {.name = name, .gpu = {}, .cable = name, .port_Bps = port_Bps, .switch_s = switch_s, .source = source};
+}
 constexpr Network infiniband(std::string_view name, double port_Bps) {
-  return {.name = name,
-          .gpu = {},
-          .cable = name,
-          .port_Bps = port_Bps,
-          .switch_s = 130e-9,  // source: kInfinibandSource
-          .source = kInfinibandSource};
+  return verbs(name, port_Bps, 130e-9, kInfinibandSource);  // source: that
 }
 constexpr Network roce(std::string_view name, double port_Bps) {
-  return {.name = name,
-          .gpu = {},
-          .cable = name,
-          .port_Bps = port_Bps,
-          .switch_s = 800e-9,  // source: kRoceSource
-          .source = kRoceSource};
+  return verbs(name, port_Bps, 800e-9, kRoceSource);  // source: that
 }
 
-/// What generations of EFA differ in.
+/// Costs by which generations of EFA differ.
 struct EfaCosts {
   NetworkFigure message_s, host_message_s, hop_s, simple_hop_s;
   double reported_s;

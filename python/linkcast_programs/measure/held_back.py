@@ -79,10 +79,10 @@ def of_measurement(linkcast: Linkcast, record: Record, own: Path, inherited: Pat
     for row in mine["points"]:
         if (other := theirs.get(key(row))) and row["held_out"]:
             copies = row["transport"] == "flows"
-            gpus = re.match(r"x(\d+)", row["variant"])
-            kind = COPIES if copies else KIND_OF_BENCH.get(record.bench, GRAPH)
-            points.append(Point(kind, "copies at once" if copies else row["transport"], int(gpus[1]) if gpus and not copies else 0, row["size_B"],
-                                row["measured_s"], *(Forecast(one["predicted_s"], one["low_s"], one["high_s"]) for one in (row, other))))
+            kind, op = (COPIES, "copies at once") if copies else (KIND_OF_BENCH.get(record.bench, GRAPH), row["transport"])
+            gpus = None if copies else re.match(r"x(\d+)", row["variant"])
+            points.append(Point(kind, op, int(gpus[1]) if gpus else 0, row["size_B"], row["measured_s"],
+                                *(Forecast(one["predicted_s"], one["low_s"], one["high_s"]) for one in (row, other))))
     return points, [str(text) for text in mine["unanswered"]]
 
 
