@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "calibrate/fit/least_squares.hpp"
@@ -27,6 +28,7 @@ constexpr double kEnough = 1e-3;  // source: ours, of the loss between two round
 // Points of one curve are not independent: neighbours in size err alike. source: assumed, as many as there are points
 // to a factor of 8 in size, which a sweep by factors of 2 gives
 constexpr double kAlike = 3;
+constexpr double kRounding = 1e-9;       // of a sum of losses. source: ours, far above a double's
 constexpr double kDetermined = 2.0 / 3;  // source: ours
 
 double map_loss(double error) {
@@ -150,38 +152,48 @@ class Search {
     return errors;
   }
 
+  /// Goes there if it is better. Losses only add up: the worst points come first, and a sum beyond the loss of today
+  /// ends it.
+  /// @param changed  points whose errors differ there
+  bool go(std::vector<double> there, const std::vector<std::size_t>& changed) {
+    std::vector<std::size_t> order = changed;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return std::abs(errors_[a]) > std::abs(errors_[b]); });
+    const double now = loss(at_, errors_);
+    const double enough = now * (1 + kRounding);
+    std::vector<double> errors = errors_;
+    for (const std::size_t i : order) errors[i] = 0;
+    double least = loss(there, errors);
+    const std::vector<double> values = values_at(there);
+    for (const std::size_t i : order) {
+      if (least > enough) return false;
+      errors[i] = request_.log_error(i, values);
+      least += map_loss(errors[i] / usual_);
+    }
+    if (loss(there, errors) >= now) return false;
+    at_ = std::move(there);
+    errors_ = std::move(errors);
+    return true;
+  }
+
+  bool go_along(std::size_t k, double to) {
+    std::vector<double> there = at_;
+    there[k] = to;
+    return go(std::move(there), request_.depending[k]);
+  }
+
   /// Looks everywhere, in whole spreads: a cap that does not limit shows no slope.
   void scan(std::size_t k) {
-    double best = loss(at_, errors_);
     const double most = farthest(request_.unknowns[k]);
-    for (double to = -most; to <= most; ++to) {
-      std::vector<double> errors = moved(k, to);
-      std::vector<double> at = at_;
-      at[k] = to;
-      const double there = loss(at, errors);
-      if (there >= best) continue;
-      best = there;
-      at_ = std::move(at);
-      errors_ = std::move(errors);
-    }
+    for (double to = -most; to <= most; ++to) go_along(k, to);
   }
 
   /// Walks from where it is in steps as long as it gets better, either way.
   void search_along(std::size_t k, double step) {
-    double best = loss(at_, errors_);
     for (const double way : {step, -step})
       for (bool better = true; better;) {
         const double to = at_[k] + way;
-        if (std::abs(to) > farthest(request_.unknowns[k])) break;
-        std::vector<double> errors = moved(k, to);
-        std::vector<double> at = at_;
-        at[k] = to;
-        const double there = loss(at, errors);
-        better = there < best;
-        if (!better) break;
-        best = there;
-        at_ = std::move(at);
-        errors_ = std::move(errors);
+        better = std::abs(to) <= farthest(request_.unknowns[k]) && go_along(k, to);
       }
   }
 
@@ -200,8 +212,10 @@ class Search {
   /// Parameters that pull against each other move together.
   void marquardt() {
     double damping = 1e-2;  // source: Marquardt 1963
+    std::optional<Eigen::MatrixXd> here;
     for (int step = 0; step < kMarquardtSteps; ++step) {
-      const Eigen::MatrixXd j = jacobian();
+      if (!here) here = jacobian();
+      const Eigen::MatrixXd& j = *here;
       const auto n = static_cast<Eigen::Index>(at_.size());
       Eigen::VectorXd w(j.rows()), e(j.rows()), x(n);
       for (Eigen::Index i = 0; i < j.rows(); ++i) {
@@ -219,23 +233,20 @@ class Search {
         damping *= 10;  // source: Marquardt 1963
       } else {
         damping /= 10;  // source: Marquardt 1963
+        here.reset();
       }
     }
   }
 
   /// @returns  false where that is no better
   bool take(const Eigen::VectorXd& step) {
-    std::vector<double> at = at_;
-    for (std::size_t k = 0; k < at.size(); ++k)
-      at[k] = std::clamp(at[k] - step(static_cast<Eigen::Index>(k)), -farthest(request_.unknowns[k]),
-                         farthest(request_.unknowns[k]));
-    const std::vector<double> values = values_at(at);
-    std::vector<double> errors(errors_.size());
-    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = request_.log_error(i, values);
-    if (loss(at, errors) >= loss(at_, errors_)) return false;
-    at_ = std::move(at);
-    errors_ = std::move(errors);
-    return true;
+    std::vector<double> there = at_;
+    for (std::size_t k = 0; k < there.size(); ++k)
+      there[k] = std::clamp(there[k] - step(static_cast<Eigen::Index>(k)), -farthest(request_.unknowns[k]),
+                            farthest(request_.unknowns[k]));
+    std::vector<std::size_t> all(errors_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return go(std::move(there), all);
   }
 
   const MapRequest& request_;
