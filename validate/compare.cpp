@@ -203,8 +203,7 @@ ComparedPoint described(const Calibration& calibration, const Measurement&, cons
 ComparedPoint described(const Calibration&, const Measurement& measurement, const MeasuredCollective& c) {
   const std::string nodes = c.nodes > 1 ? fmt::format(" on {} nodes", c.nodes) : "";
   const std::string count = fmt::format("x{}{}", c.gpus.size() * static_cast<std::size_t>(c.nodes), nodes);
-  const bool base = !c.protocol.empty() && c.size_B < kSmall_B;  // what base costs are fitted on
-  const bool fitted = base || shows_host_path(measurement, c);
+  const bool fitted = c.with.empty() || shows_host_path(measurement, c);  // else nothing is learned from it
   return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, fitted, median(c.time_s)};
 }
 

@@ -9,6 +9,11 @@
 namespace linkcast::activities {
 namespace {
 
+// What a byte stored to another GPU takes of a PCIe cable's limit for kernels both ways, which is that of stores and
+// loads of host memory. source: two L40S, from 16 MiB on 19.1 to 20.1 GB/s each way (calibrate/data/l40s), where 16.8
+// are half of that limit; other boxes of PCIe 4 up to 26
+constexpr double kStoresBothWays = 0.8;
+
 /// Of a round of a closed ring of k steps one part is sent alone, one received alone and k - 1 cross both ways:
 ///     time of a byte = (1/u + 1/d + (k - 1)/x) / k        x = D / 2 each way
 /// @returns  that, times x: what the duplex limit D is taken for instead of one byte each way
@@ -92,6 +97,11 @@ double lowest_capacity(const Platform& platform, const std::vector<int>& links) 
 
 /// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
 /// it. With one slice at a time (host_wait 1) the two ways do not overlap for one ring.
+void add_links(const Hop& hop, const HopPath& path, std::vector<int>& links, std::vector<int>& peers) {
+  links.insert(links.end(), path.links.begin(), path.links.end());
+  if (hop.kind != HopKind::kHostMemory) peers.insert(peers.end(), path.links.begin(), path.links.end());
+}
+
 HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait) {
   const Platform& platform = builder.platform();
   const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
@@ -113,9 +123,15 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait
   return path;
 }
 
-std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links) {
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links,
+                             const std::vector<int>& peers) {
   const Platform& platform = builder.platform();
   std::vector<Use> uses = builder.uses(links, MoveBy::kSm);
+  for (const int link : peers) {
+    const int both = platform.kernel_duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
+    for (Use& use : uses)
+      if (use.constraint == both) use.weight -= 1 - kStoresBothWays;
+  }
   for (Use& use : uses) {
     const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
     if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
@@ -127,17 +143,17 @@ std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<in
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   const Platform& platform = builder.platform();
   Activity flow;
-  std::vector<int> links;
+  std::vector<int> links, peers;
   for (const Hop& hop : hops) {
     const HopPath path = hop_path(builder, hop, load.host_wait);
-    links.insert(links.end(), path.links.begin(), path.links.end());
+    add_links(hop, path, links, peers);
     flow.rate_cap_Bps =
         std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? path.rate_cap / load.host.wire : path.rate_cap);
   }
   const bool accelerators_only = platform.accelerators_only(links);
   const double share = accelerators_only ? kernel_link_share(platform, links) : 1;
   // Whole weights where that can be, so that every solver can run it.
-  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
+  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links, peers);
   add_host_hops(platform, hops, load.host, flow.uses);
   flow.work_B = load.bytes / load.payload_share / share;
   flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
@@ -147,10 +163,9 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
 std::vector<Use> idle_uses(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   if (std::none_of(hops.begin(), hops.end(), [](const Hop& hop) { return hop.kind == HopKind::kHostMemory; }))
     return {};
-  std::vector<int> links;
-  for (const Hop& hop : hops)
-    for (const int link : hop_path(builder, hop, load.host_wait).links) links.push_back(link);
-  const std::vector<Use> wire = kernel_uses(builder, links);
+  std::vector<int> links, peers;
+  for (const Hop& hop : hops) add_links(hop, hop_path(builder, hop, load.host_wait), links, peers);
+  const std::vector<Use> wire = kernel_uses(builder, links, peers);
   std::vector<Use> uses = wire, idle;
   add_host_hops(builder.platform(), hops, load.host, uses);
   for (std::size_t i = 0; i < wire.size(); ++i)

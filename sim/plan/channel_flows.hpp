@@ -40,9 +40,13 @@ struct HopPath {
   double rate_cap = 0;  ///< bytes/s; infinite if the links alone limit it
 };
 HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait = 1);
+/// Appends the links of a hop; to `peers` too where it leads from GPU to GPU.
+void add_links(const Hop& hop, const HopPath& path, std::vector<int>& links, std::vector<int>& peers);
 
 /// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
-std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links);
+/// @param peers  those of them that lead from GPU to GPU: PCIe carries more stores both ways than stores and loads
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links,
+                             const std::vector<int>& peers);
 
 /// Hops that carry data. @param closed  the last member sends to the first too
 std::vector<Hop> ring_hops(const Channel& ring, bool closed);

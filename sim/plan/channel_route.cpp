@@ -13,13 +13,13 @@ ChannelRoute::ChannelRoute(ClusterProblem& problem, const ChannelLoad& load)
       host_wait_(load.host_wait) {}
 
 std::vector<Use> ChannelRoute::inside(const std::vector<Hop>& hops) {
-  std::vector<int> links;
+  std::vector<int> links, peers;
   for (const Hop& hop : hops) {
     const HopPath path = hop_path(node_, hop, host_wait_);
     cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
-    links.insert(links.end(), path.links.begin(), path.links.end());
+    add_links(hop, path, links, peers);
   }
-  std::vector<Use> uses = kernel_uses(node_, links);
+  std::vector<Use> uses = kernel_uses(node_, links, peers);
   for (Use& use : uses) use.weight *= stored_;
   return uses;
 }

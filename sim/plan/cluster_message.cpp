@@ -217,11 +217,11 @@ void hold_engines(ClusterProblem& problem, const Message& message, const Planned
 double pass_inside(ClusterProblem& problem, const Message& message, bool by_kernel, PlannedMessage& plan) {
   const Platform& node = problem.cluster().node();
   const int from = message.from.device, to = message.to.device;
-  std::vector<int> links;
+  std::vector<int> links, peers;
   if (is_cpu(node, from) || is_cpu(node, to)) {
     if (from != to && is_cpu(node, from) && is_cpu(node, to)) links = node.between_sockets(from, to).links;
   } else if (const auto& peer = node.peer_route(from, to)) {
-    links = peer->links;
+    links = peers = peer->links;
   } else {
     const StagedRoute staged = staged_route(node, from, to);
     links = staged.up;
@@ -232,7 +232,7 @@ double pass_inside(ClusterProblem& problem, const Message& message, bool by_kern
     problem.pass_node(message.from.node, links, MoveBy::kDma);
     return kInfinity;
   }
-  problem.pass_constraints(message.from.node, kernel_uses(problem.in_node(), links));
+  problem.pass_constraints(message.from.node, kernel_uses(problem.in_node(), links, peers));
   return kernel_rate(node, links, false);
 }
 

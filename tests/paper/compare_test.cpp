@@ -81,4 +81,16 @@ TEST_CASE("copies that the fit left out are held out, though their file is one o
   }
 }
 
+TEST_CASE("collectives that a fit learned from are not called held out", "[paper]") {
+  catalogue::Catalogue catalogue(kData);
+  for (const char* file : {"dgx-b200/nccl-2.29.json", "l40s/nccl-2.27.json", "hgx-h100/20261126i-nccl_base.json"}) {
+    INFO(file);
+    Measurement measurement = read_measurement(kData + "/calibrate/data/" + file);
+    measurement.collectives.resize(40);
+    CHECK(validate::compare(catalogue, measurement, {}).held_out.points == 0);
+    measurement.sha256 = "another file";
+    CHECK(validate::compare(catalogue, measurement, {}).held_out.points == 40);
+  }
+}
+
 }  // namespace linkcast::test::compare_test

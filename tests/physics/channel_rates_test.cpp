@@ -43,6 +43,12 @@ double capacity(const Platform& platform, int link) {
   return platform.constraints()[static_cast<std::size_t>(link)].capacity.value;
 }
 
+/// What kernels get of the cable next to a GPU, both ways together.
+int kernel_duplex_of_gpu(const Platform& platform, int gpu) {
+  const int link = platform.to_host(platform.gpu(gpu)).links.front();
+  return platform.kernel_duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
+}
+
 }  // namespace
 
 TEST_CASE("two limits of the same bytes: the larger alone, more than it where both are near", "[physics][channels]") {
@@ -155,7 +161,7 @@ TEST_CASE("hops through host memory take PCIe and memory as their phases say", "
     for (const double part : {0.3, 0.8}) {
       INFO(steps << " " << part);
       Activity flow;
-      flow.uses = activities::kernel_uses(builder, links);
+      flow.uses = activities::kernel_uses(builder, links, {});
       const std::map<int, double> before = weights(flow);
       activities::add_host_hops(h200, {{0, 1, HopKind::kHostMemory}}, {steps, 1.25, part}, flow.uses);
       const std::map<int, double> after = weights(flow);
@@ -171,6 +177,20 @@ TEST_CASE("hops through host memory take PCIe and memory as their phases say", "
       const double taken = steps == 0 ? 2 * part : (alone + 2 * part * (steps - 1)) / steps;
       CHECK_THAT(after.at(memory.both), WithinRel(1.25 * taken, kExact));
     }
+}
+
+// source: two L40S, NCCL 2.27 (calibrate/data/l40s/nccl-2.27.json): 19.6 and 20.1 GB/s on the bus at 512 MiB
+TEST_CASE("kernels of peers on PCIe get more both ways than kernels on host memory", "[physics][channels]") {
+  const Platform& l40s = shipped("l40s");
+  const ProblemBuilder builder(l40s);
+  const double half = test::parameter("l40s", "cable.pcie4.kernel_duplex_Bps") / 2;
+  const std::vector<Hop> there_and_back = {{0, 1, HopKind::kPeer}, {1, 0, HopKind::kPeer}};
+  const Activity peers = activities::channel_activity(builder, there_and_back, {1e6, 1, 1e12});
+  const int joint = kernel_duplex_of_gpu(l40s, 0);
+  CHECK_THAT(capacity(l40s, joint) / weights(peers).at(joint), WithinRel(19.9e9, 0.1));
+  const std::vector<Hop> host = {{0, 1, HopKind::kHostMemory}, {1, 0, HopKind::kHostMemory}};
+  const Activity staged = activities::channel_activity(builder, host, {1e6, 1, 1e12});
+  CHECK(capacity(l40s, joint) / weights(staged).at(joint) <= half * 1.001);
 }
 
 TEST_CASE("multicast: what one head's part takes of each link", "[physics][channels]") {

@@ -118,6 +118,16 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
   return {*sm.begin(), *sm.rbegin(), maker == CpuMaker::kAmd, maker == CpuMaker::kPower};
 }
 
+/// What one thread block moves by LL128, before it was measured.
+Prior lines_rate(int sm) {
+  // What the tuner takes for the most that a channel carries, GB/s. source: models/libraries/SOURCES.md, the newest
+  // figure for each generation
+  static const BySm kMost = {{70, 20}, {90, 36.7}, {100, 40}};
+  // source: 22.6 GB/s of 36.7 on H200 (models/params/hgx-h200.json); 13.4 and 18.1 of 20 on A100
+  constexpr double kShare = 0.6, kSpread = 0.4;
+  return {kShare * by_sm(kMost, sm) * kGiga, kSpread};
+}
+
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
 /// @limits  several nodes: across.hpp. CollNet reduces in the fabric only where it is asked for.
 class NcclGraph final : public Library, public RingLibrary {
@@ -183,6 +193,13 @@ class NcclGraph final : public Library, public RingLibrary {
   /// By generation, whatever the version: the machine does not change with it.
   [[nodiscard]] Prior multicast_share(const Platform& platform, const Communicator& communicator) const override {
     return graph::multicast_share(generations(platform, communicator.gpus).least);
+  }
+
+  /// The same: LL128 gets faster with the generation.
+  [[nodiscard]] std::optional<Prior> block_rate(const Platform& platform, const Communicator& communicator,
+                                                const std::string& protocol) const override {
+    if (protocol_index(protocol) != kLL128) return std::nullopt;
+    return lines_rate(generations(platform, communicator.gpus).least);
   }
 
   [[nodiscard]] std::optional<MessageChoice> message(const Communicator& communicator, Bytes size,
