@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 #include <sstream>
 #include <string>
 
-#include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
 #include "cli/files.hpp"
 #include "cli/query_options.hpp"
@@ -55,18 +52,6 @@ struct ListedNodes {
   std::string free;    ///< file of scontrol's JSON
   std::string groups;  ///< file: node-groups/1, topology.conf or topology.yaml
 };
-
-/// A record, or what its importer makes of Slurm's file.
-Json groups_in(const std::string& path) {
-  std::ifstream file(path);
-  char first = ' ';
-  file >> first;  // the first one that is no blank
-  if (first == '{') return read_json_file(path);
-  ImportRequest request;
-  request.files = {path};
-  request.machine = std::filesystem::path(path).stem().string();
-  return import_record("topology-conf", request);
-}
 
 Json names_in(const std::string& text, const std::string& option) {
   try {
@@ -117,8 +102,10 @@ void add_listed_nodes(CLI::App& command, ListedNodes& listed) {
                   ->type_name("FILE"));
   reads_stdin(
       command
-          .add_option("--groups", listed.groups,
-                      "topology.conf, topology.yaml or node-groups/1: whole nodes by its names, on its switches")
+          .add_option(
+              "--groups", listed.groups,
+              "topology.conf, topology.yaml, ibnetdiscover, iblinkinfo or node-groups/1: whole nodes by its names, "
+              "on its switches")
           ->type_name("FILE"));
 }
 
@@ -130,7 +117,7 @@ Json take_named_nodes(CLI::App& command, const ListedNodes& listed) {
       if (!listed.free.empty() && command.count(name) > 0) throw InputError("--free: excludes " + std::string(name));
     return keys;
   }
-  keys["groups"] = groups_in(listed.groups);
+  keys["groups"] = cluster_in(listed.groups);
   const std::vector<std::string> all = nodes_of(keys["groups"]);
   Json busy = Json::array();
   for (const std::string& text : taken(command, "--busy"))

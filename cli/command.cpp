@@ -113,10 +113,24 @@ void add_common(CLI::App& command, Context& context, std::string& platform, cons
   add_edits(command, context);
 }
 
+namespace {
+
+/// The "fabric" object of a file, as text.
+std::string fabric_in(const std::string& path) {
+  const Json record = cluster_in(path);
+  if (!record.is_object() || !record.contains("fabric")) throw InputError(path, "/fabric", "missing key");
+  return record["fabric"].dump();
+}
+
+}  // namespace
+
 std::vector<std::string> Context::edit_list() const {
   std::vector<std::string> list;
   for (const auto& [verb, arguments] : edits)
-    for (const std::string& argument : arguments) list.push_back(verb == "edit" ? argument : verb + " " + argument);
+    for (const std::string& argument : arguments)
+      list.push_back(verb == "edit"          ? argument
+                     : verb == "fabric-file" ? "fabric " + fabric_in(argument)
+                                             : verb + " " + argument);
   return list;
 }
 
@@ -140,6 +154,8 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
   option("nics", "NUMBER", "so many of a node's adapters, spread evenly");
   option("oversubscription", "FACTOR", "so many times less bandwidth above the leaves than below them");
   if (fabric) option("fabric", "GENERATOR:KEY=VALUE,...", "another fabric between nodes: dragonfly:nodes=64");
+  if (fabric)
+    option("fabric-file", "FILE", "the fabric of a JSON file, or of the output of ibnetdiscover or iblinkinfo");
   option("edit", "EDIT", "any of these as in the edits of a batch: \"remove gpu0-gpu4\"");
 }
 

@@ -14,8 +14,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "calibrate/import/importer.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -179,6 +181,17 @@ void TraceOut::event(const TraceEvent& event) {
 void TraceOut::write(const std::string& line) {
   file_.out() << line;
   file_.check();
+}
+
+Json cluster_in(const std::string& path) {
+  const std::string text = file_text(path);
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] == '{') return read_json_file(path);
+  const bool ib = text.find("\"S-") != std::string::npos || text.find("==(") != std::string::npos;
+  ImportRequest request;
+  request.files = {path};
+  request.machine = std::filesystem::path(path).stem().string();
+  return import_record(ib ? "ib-fabric" : "topology-conf", request);
 }
 
 std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command) {

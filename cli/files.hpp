@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/object_reader.hpp"
 #include "sim/base/progress.hpp"
 #include "sim/machine/trace_source.hpp"
 
@@ -73,6 +74,10 @@ class TraceOut final : public TraceSink {
   log::Work work_;
   std::int64_t events_ = 0;
 };
+
+/// A record of a cluster (node-groups/1, or any object with a fabric), or what importers make of Slurm's file and of
+/// the output of ibnetdiscover or iblinkinfo. @throws InputError
+Json cluster_in(const std::string& path);
 
 /// "key=value" texts of --option. @param command  whose help names the keys. @throws InputError  no "=", or a key twice
 std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command);

@@ -104,6 +104,12 @@ class SwitchedFabric : public Fabric {
     for (int endpoint = 0; endpoint < placement.endpoints(); ++endpoint)
       switch_of_.push_back(placement.switch_of(endpoint));
   }
+  /// @param switch_of  of every endpoint
+  SwitchedFabric(std::vector<int> switch_of, std::vector<FabricLinkClass> classes, int switches, int switch_cables)
+      : switch_of_(std::move(switch_of)),
+        classes_(std::move(classes)),
+        switches_(switches),
+        switch_cables_(switch_cables) {}
 
   [[nodiscard]] int endpoints() const override { return static_cast<int>(switch_of_.size()); }
   [[nodiscard]] int switches() const override { return switches_; }

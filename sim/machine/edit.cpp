@@ -120,6 +120,11 @@ void read_set(Edit& edit, const std::string& rest) {
 }
 
 void read_fabric(Edit& edit, const std::string& rest) {
+  if (edit.verb == EditVerb::kFabric && rest.starts_with("{")) {  // the object itself
+    edit.subject = rest;
+    edit.text = "fabric {...}";
+    return;
+  }
   const auto colon = rest.find(':');
   edit.subject = rest.substr(0, colon);
   if (edit.subject.empty()) refuse_form(edit);

@@ -302,12 +302,15 @@ void scale_messages(double factor, bool sure, Calibration& calibration) {
 void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes) {
   const Json before = topology.fabric;
   const Json port = port_of(before);
+  const bool whole = edit.subject.starts_with("{");
   const bool same = before.is_object() && before.value("generator", "") == edit.subject &&
                     std::none_of(edit.values.begin(), edit.values.end(), [&](const auto& one) {
                       return one.first == "levels" && value_of(one.second) != before.value("levels", Json());
                     });
-  Json fabric = same ? before : changed_generator(before, edit.subject, port);
-  set_source(edit, fabric);
+  Json fabric = whole  ? parse_json(edit.subject, "edit '" + edit.text + "'")
+                : same ? before
+                       : changed_generator(before, edit.subject, port);
+  if (!whole) set_source(edit, fabric);
   for (const auto& [key, value] : edit.values) put(edit, fabric, key, value_of(value));
   if (fabric.contains("links") && fabric["links"].is_object()) fill_links(fabric["links"], port);
   const double was = rate_of(port), is = rate_of(port_of(fabric));

@@ -46,6 +46,7 @@ NodeGroups read_node_groups(const Json& record, const std::string& file) {
     if (!groups.switches.emplace(name, std::move(group)).second) one.fail("name", "'" + name + "' is there twice");
     groups.order.push_back(name);
   }
+  if (r.has("fabric")) static_cast<void>(r.raw("fabric"));  // of the same cluster, for whoever reads fabrics
   r.finish();
   if (groups.switches.empty()) r.fail("switches", "must have one at least");
   check(groups, r);

@@ -104,7 +104,7 @@ TEST_CASE("a P100 DGX-1 edited to the wiring of a V100 DGX-1 is wired as its fil
     CHECK(here["channels"] == there["channels"]);
     CHECK(here["fallback"] == there["fallback"]);
   }
-  // the other way: half of each doubled cable out
+  // the reverse: half of each doubled cable out
   Texts back = {"swap nvlink2:nvlink1"};
   for (std::size_t i = 1; i < edits.size(); ++i) back.push_back("remove " + edits[i].substr(4, 9) + ":1");
   CHECK(wiring(edited("v100-dgx1", back)) == wiring(catalogue().machine("p100-dgx1")->platform()));

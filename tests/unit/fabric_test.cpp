@@ -31,7 +31,7 @@ struct Shortest {
   double ways = 0;
 };
 
-/// Breadth first from one endpoint, counting the shortest ways to each other one.
+/// Breadth first from one endpoint, counting the shortest routes to each other one.
 /// @param inside  the vertices that may be crossed
 template <class Inside>
 std::vector<Shortest> shortest_from(const Fabric& fabric, const Graph& graph, int source, const Inside& inside) {
@@ -119,7 +119,7 @@ TEST_CASE("every way of every pair is one, and no two are the same", "[unit][fab
           fabric->detour(from, to, which, way);
           check_way(*fabric, from, to, way);
           // In a torus the intermediate node may lie on a minimal way. Two cables between groups and nothing else are a
-          // shorter way than one between two local hops, yet a dragonfly's minimal way crosses one cable only.
+          // shorter route than one between two local hops, yet a dragonfly's minimal route crosses one cable only.
           const bool torus = fabric->switches() == 0, dragonfly = name.rfind("dragonfly ", 0) == 0;
           const std::size_t least = torus ? *lengths.begin() : *lengths.begin() + 1;
           REQUIRE(way.size() >= (dragonfly ? std::min<std::size_t>(least, 4) : least));
@@ -159,7 +159,7 @@ TEST_CASE("minimal ways are all shortest ones inside the groups of the pair", "[
   }
 }
 
-TEST_CASE("detours of a dragonfly+ meet all leaves of the groups on their way", "[unit][fabric]") {
+TEST_CASE("detours of a dragonfly+ meet all leaves of the groups on their route", "[unit][fabric]") {
   const int groups = 4, size = 5;  // leaves, spines, and cables between two groups
   const auto fabric = test::dragonfly_plus({groups, size, size, 2, size});
   const int from = 0, to = 2 * size;  // the first NICs of groups 0 and 1
