@@ -49,10 +49,11 @@ void run_init(InitOptions& o, Context& context) {
 void add_init(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("init", "this machine, or a pasted one, as a platform in one go");
   auto o = std::make_shared<InitOptions>();
-  reads_stdin(
-      command->add_option("file", o->machine.files,
-                          "outputs of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo, XML of NCCL or hwloc, "
-                          "in any order; '-': standard input (default: ask nvidia-smi or rocm-smi here)"));
+  reads_stdin(command->add_option(
+      "file", o->machine.files,
+      "outputs of nvidia-smi topo -m, topo -p2p r, -L, nvlink -s, of rocm-smi --showtopo or amd-smi "
+      "topology, XML of NCCL or hwloc, in any order; '-': standard input (default: ask nvidia-smi, "
+      "rocm-smi or amd-smi here)"));
   command->add_option("--out", o->machine.out, "folder for NAME-topology.json and NAME.json (default: this one)");
   command->add_option("--machine", o->machine.machine, "its name (default: that of the host)");
   command

@@ -43,7 +43,10 @@ int device_of(const Topology& topology, const Measurement& m, std::size_t point,
 void check_sample(const Platform& wires, const Sample& s, const Measurement& m, std::size_t point) {
   const std::string pointer = fmt::format("/points/{}", point);
   if (s.transport.rfind("peer", 0) == 0 && !wires.peer_route(s.source, s.target))
-    throw InputError(m.path, pointer, "topology " + wires.topology().name + " gives these two GPUs no peer access");
+    throw InputError(m.path, pointer,
+                     "topology " + wires.topology().name +
+                         " gives these two GPUs no peer access: where they have it, pcie_peer of the topology is "
+                         "same_socket or all");
   const auto relays = s.transport == "relay" ? wires.relays(s.source, s.target) : std::vector<int>{s.via};
   if (std::find(relays.begin(), relays.end(), s.via) == relays.end())
     throw InputError(m.path, pointer,

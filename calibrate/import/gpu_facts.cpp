@@ -55,6 +55,12 @@ NvlinkType type_of_generation(const TopologyRequest& request, int generation, in
   return *type;
 }
 
+/// Whether a file's name of a model is what the option calls it: "AMD Instinct MI250X/MI250" is "MI250".
+bool named_alike(const std::string& file, const std::string& option) {
+  const auto model = find_gpu_model(option);
+  return same_gpu_model(file, option) || (model && is_amd_model(*model) && names_model(file, *model));
+}
+
 /// Models of lists and option into `models`. @throws InputError  if two of them name different ones
 void name_models(const TopologyRequest& request, GpuQuestion& question, const std::vector<SmiList>& lists) {
   auto& models = question.models;
@@ -72,7 +78,8 @@ void name_models(const TopologyRequest& request, GpuQuestion& question, const st
   const auto named = request.option("gpu");
   if (!named) return;
   for (std::string& model : models) {
-    if (!model.empty()) request.fail("gpu", "the files name the GPUs: '" + model + "'");
+    if (named_alike(model, *named)) continue;
+    if (find_gpu_model(model)) request.fail("gpu", "the files name the GPUs: '" + model + "'");
     model = *named;
   }
 }
@@ -89,6 +96,8 @@ class Resolver {
     facts.sm = sm_of(index, known);
     if (known) facts.nvswitch = known->nvswitch;
     resolve_links(index, known, facts);
+    if (question_.amd && facts.model.find("AMD") == std::string::npos && !known)  // the record's only word of the maker
+      facts.model = facts.model.empty() ? "AMD GPU" : "AMD " + facts.model;
     if (pcie_) {
       facts.pcie = pcie_;
       facts.pcie_source = "as option pcie says";
@@ -102,11 +111,19 @@ class Resolver {
  private:
   int sm_of(std::size_t index, const std::optional<GpuModel>& known) const {
     const auto option = request_.number("sm");
-    if (known && option && known->sm != *option)
-      request_.fail("sm", fmt::format("'{}' has {}", question_.models[index], known->sm));
+    const std::string& model = question_.models[index];
+    if (known && option && known->sm != *option) request_.fail("sm", fmt::format("'{}' has {}", model, known->sm));
+    if (known && is_amd_model(*known) != question_.amd)
+      throw InputError(question_.file + ": its GPUs are of " + (question_.amd ? "AMD" : "NVIDIA") + ", and '" + model +
+                       "' is not: name their model with option gpu");
     if (known) return known->sm;
     if (option) return *option;
-    const std::string& model = question_.models[index];
+    if (question_.amd)
+      throw InputError(question_.file + ": " +
+                       (model.empty() ? "does not say which GPUs these are"
+                                      : gpu_id(index) + " is '" + model + "', a model not known here") +
+                       ": add option gpu=MODEL, one of " + amd_model_names() +
+                       ", or option sm=NN of another one, its gfx number without the last digit (gfx90a: 90)");
     if (model.empty())
       throw InputError(question_.file +
                        ": does not say which GPUs these are: add option gpu=MODEL, e.g. gpu=H100, or a "

@@ -37,10 +37,13 @@ struct GpuQuestion {
   std::string file;                 ///< of the structure, for errors
   std::vector<std::string> models;  ///< one a GPU; empty where the file does not say
   bool nvlink_needed = false;       ///< the file shows NVLinks
+  bool amd = false;                 ///< the GPUs are of AMD
 };
 
 /// @param lists  of nvidia-smi, checked against each other
-/// @throws InputError  contradictions; compute capability unknown; NVLink needed, but its generation unknown
+/// @throws InputError  contradictions; compute capability unknown; NVLink needed, but its generation unknown; option
+/// gpu
+///                     names a model of another maker
 std::vector<GpuFacts> resolve_gpus(const TopologyRequest& request, GpuQuestion question,
                                    const std::vector<SmiList>& lists);
 

@@ -1,7 +1,7 @@
 // XML of hwloc 1, 2 and 3 (lstopo --of xml) -> topology/1: sockets, PCIe switches, GPUs, InfiniBand-like adapters, and
 // NVLinks where its distances have them; further files give them too: nvidia-smi topo -m, -L and nvlink -s.
-// Limits: pci_link_speed is the state of the link when lstopo ran, and idle GPUs may run theirs slower. Sockets are
-// Packages; NUMA nodes inside one are not told apart. Adapters are those with an OpenFabrics device; no Ethernet.
+// Limits: pci_link_speed is the state of the link when lstopo ran, and idle GPUs may run theirs slower. CPUs are
+// Packages, or their NUMA nodes where one has several. Adapters are those with an OpenFabrics device; no Ethernet.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/import/amd_gpus.hpp"
 #include "calibrate/import/gpu_facts.hpp"
+#include "calibrate/import/hwloc_distances.hpp"
 #include "calibrate/import/nvlink_wiring.hpp"
-#include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "calibrate/import/xml_node.hpp"
 #include "sim/base/pci_bus_id.hpp"
@@ -22,102 +23,6 @@
 
 namespace linkcast::topology_import {
 namespace {
-
-// NVLinks that hwloc shows as a matrix of bandwidths between OS devices.
-
-struct HwlocNvlinks {
-  XmlNode node;
-  std::vector<std::vector<double>> MBps;  ///< between GPUs, in number order; behind NVSwitches the same for all pairs
-  bool switched = false;                  ///< NVSwitches are among the devices
-
-  /// Numbers of links, by the rate of one. @throws InputError  no multiple of it
-  [[nodiscard]] LinkMatrix links(const std::vector<GpuFacts>& gpus) const;
-};
-
-/// Words of all elements of a name below a node; of "OSDev:17" the number.
-std::vector<std::string> values_below(const XmlNode& node, const std::string& name) {
-  std::vector<std::string> all;
-  for (const XmlNode& part : node.children(name))
-    for (const std::string& word : words_of(part.content())) all.push_back(word.substr(word.find(':') + 1));
-  return all;
-}
-
-class NvlinkReader {
- public:
-  NvlinkReader(const XmlNode& node, const std::vector<std::vector<std::string>>& gpus)
-      : node_(node), gpus_(gpus), indices_(values_below(node, "indexes")) {
-    constexpr std::size_t kMostDevices = 256;  // far more than a machine has. source: ours
-    const auto values = values_below(node, "u64values");
-    if (indices_.empty() || indices_.size() > kMostDevices || values.size() != indices_.size() * indices_.size())
-      node.fail(fmt::format("has {} values for {} devices", values.size(), indices_.size()));
-    for (const std::string& value : values) {
-      const auto number = whole_number(value);
-      if (!number) node.fail("'" + value.substr(0, 40) + "' is no whole number of MB/s");
-      MBps_.push_back(*number);
-    }
-  }
-
-  HwlocNvlinks read() const {
-    const std::size_t count = gpus_.size();
-    HwlocNvlinks found{node_, std::vector(count, std::vector<double>(count, 0)), false};
-    std::vector<double> to_switches(count, 0);
-    for (std::size_t i = 0; i < indices_.size(); ++i)
-      for (std::size_t j = 0; j < indices_.size(); ++j) {
-        const auto a = gpu_of(indices_[i]), b = gpu_of(indices_[j]);
-        const double rate = MBps_[i * indices_.size() + j];
-        if (i == j || !a) continue;
-        if (b)
-          found.MBps[*a][*b] = rate;
-        else
-          to_switches[*a] += rate;
-      }
-    found.switched = std::any_of(to_switches.begin(), to_switches.end(), [](double rate) { return rate > 0; });
-    for (std::size_t a = 0; a < count && found.switched; ++a)
-      for (std::size_t b = 0; b < count; ++b)
-        if (a != b) found.MBps[a][b] = std::min(to_switches[a], to_switches[b]);
-    return found;
-  }
-
- private:
-  [[nodiscard]] std::optional<std::size_t> gpu_of(const std::string& index) const {
-    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu)
-      if (std::find(gpus_[gpu].begin(), gpus_[gpu].end(), index) != gpus_[gpu].end()) return gpu;
-    return std::nullopt;
-  }
-  const XmlNode& node_;
-  const std::vector<std::vector<std::string>>& gpus_;
-  std::vector<std::string> indices_;
-  std::vector<double> MBps_;
-};
-
-LinkMatrix HwlocNvlinks::links(const std::vector<GpuFacts>& gpus) const {
-  LinkMatrix links(gpus.size(), std::vector<int>(gpus.size(), 0));
-  for (std::size_t a = 0; a < gpus.size(); ++a)
-    for (std::size_t b = 0; b < gpus.size(); ++b) {
-      if (MBps[a][b] <= 0) continue;
-      const double one_MBps = gpus[a].nvlink->rate.si / 1e6;
-      const double count = MBps[a][b] / one_MBps;
-      constexpr double kRounding = 0.02;  // of what hwloc prints. source: ours
-      if (std::round(count) < 1 || std::abs(count - std::round(count)) > kRounding * count)
-        node.fail(fmt::format("{} MB/s of gpu{} to gpu{} is no multiple of a link's {}", static_cast<long>(MBps[a][b]),
-                              a, b, static_cast<long>(one_MBps)));
-      links[a][b] = static_cast<int>(std::round(count));
-    }
-  return links;
-}
-
-/// @param gpus  gp_index of each GPU's OS devices. @returns nothing where the file has no NVLinkBandwidth with a link
-std::optional<HwlocNvlinks> hwloc_nvlinks(const XmlNode& root, const std::vector<std::vector<std::string>>& gpus) {
-  for (const XmlNode& node : root.children()) {
-    static const std::set<std::string> tables = {"distances2", "distances2hetero"};
-    if (tables.count(node.name()) == 0) continue;
-    if (node.find("name") != "NVLinkBandwidth") continue;
-    const HwlocNvlinks found = NvlinkReader(node, gpus).read();
-    for (const auto& row : found.MBps)
-      if (std::any_of(row.begin(), row.end(), [](double rate) { return rate > 0; })) return found;
-  }
-  return std::nullopt;
-}
 
 const std::string kHwlocFormat = "hwloc XML";
 
@@ -139,6 +44,8 @@ struct Endpoint {
   Place place;
   std::string id, model;
   std::optional<int> cuda, nvml;  ///< numbers
+  std::optional<int> rsmi{};
+  bool amd = false;
   std::string uuid{};
   std::vector<std::string> gp_indices{};  ///< by which distances name its OS devices
 };
@@ -149,11 +56,18 @@ std::string info_of(const XmlNode& node, const std::string& name) {
   return "";
 }
 
-/// PCI class and vendor tell a GPU that neither CUDA nor NVML names. source: PCI Code and ID Assignment Specification;
-/// vendors 10de NVIDIA, 1002 AMD
-bool is_gpu_by_pci(const XmlNode& node) {
-  static const Regex gpu(R"((?i)(03\d\d|1200) \[(10de|1002):[0-9a-f]{4}\].*)");
-  return bool{gpu.whole(node.find("pci_type").value_or(""))};
+/// A GPU of NVIDIA or AMD that neither CUDA nor NVML names.
+struct PciGpu {
+  bool amd = false;
+  std::string device;
+};
+
+/// PCI class and vendor tell one. source: PCI Code and ID Assignment Specification; vendors 10de NVIDIA, 1002 AMD
+std::optional<PciGpu> gpu_by_pci(const XmlNode& node) {
+  static const Regex gpu(R"((?i)(03\d\d|1200) \[(10de|1002):([0-9a-f]{4})\].*)");
+  const Match match = gpu.whole(node.find("pci_type").value_or(""));
+  if (!match) return std::nullopt;
+  return PciGpu{match[2] == "1002", match[3]};
 }
 
 /// Adapters of InfiniBand and the like: their OS device is of OpenFabrics, by number in hwloc 1 and 2, by bit in 3.
@@ -186,6 +100,7 @@ class HwlocXml {
  private:
   void read_object(const XmlNode& node, Place place);
   void read_package(const XmlNode& node, Place& place);
+  void read_unnamed(const XmlNode& node, Endpoint endpoint, const PciGpu& pci);
   void read_endpoint(const XmlNode& node, const Place& place);
   [[nodiscard]] HwlocPort port_of(const XmlNode& node) const;
   void number_gpus();
@@ -211,6 +126,7 @@ class HwlocXml {
   std::vector<CpuPart> cpus_;
   std::vector<Endpoint> gpus_, adapters_;
   std::vector<Endpoint> unnamed_;  ///< GPUs that neither CUDA nor NVML names
+  bool by_numa_ = false;           ///< CPUs are NUMA nodes
   std::vector<GpuFacts> facts_;
   std::string numbers_source_;
   std::map<std::string, std::string> switches_;  // bus id of the upstream port -> device id
@@ -222,17 +138,72 @@ class HwlocXml {
   TopologyWriter writer_;
 };
 
+/// Objects that this importer reads.
+enum class ObjectType { kOther, kPackage, kNumaNode, kBridge, kPciDevice, kOsDevice };
+
+ObjectType type_of(const XmlNode& node) {
+  static const std::map<std::string, ObjectType> kTypes{
+      {"Package", ObjectType::kPackage},   {"Socket", ObjectType::kPackage},  // before hwloc 1.11
+      {"NUMANode", ObjectType::kNumaNode}, {"Bridge", ObjectType::kBridge},
+      {"PCIDev", ObjectType::kPciDevice},  {"OSDev", ObjectType::kOsDevice}};
+  const auto known = kTypes.find(node.text("type"));
+  return known == kTypes.end() ? ObjectType::kOther : known->second;
+}
+
+/// NUMA node of the cores below an object: hwloc 1 puts them below the node, hwloc 2 the node beside them.
+std::optional<int> numa_at(const XmlNode& node) {
+  const bool inner = type_of(node) == ObjectType::kOther;
+  if (type_of(node) == ObjectType::kNumaNode && !node.children("object").empty()) return node.number("os_index", 0);
+  if (!inner) return std::nullopt;
+  for (const XmlNode& child : node.children("object"))
+    if (type_of(child) == ObjectType::kNumaNode && child.children("object").empty()) return child.number("os_index", 0);
+  return std::nullopt;
+}
+
+/// NUMA nodes of parts of a Package, in the order of the file; a node of the whole Package is none.
+std::vector<int> numa_parts(const XmlNode& node) {
+  std::vector<int> parts;
+  for (const XmlNode& child : node.children("object"))
+    if (const auto numa = numa_at(child))
+      parts.push_back(*numa);
+    else if (type_of(child) == ObjectType::kOther)
+      for (const int below : numa_parts(child)) parts.push_back(below);
+  return parts;
+}
+
+bool has_numa_parts(const XmlNode& node) {
+  if (type_of(node) == ObjectType::kPackage) return numa_parts(node).size() > 1;
+  const auto objects = node.children("object");
+  return std::any_of(objects.begin(), objects.end(), has_numa_parts);
+}
+
+/// The first NUMA node that stands at an object or below it.
+std::optional<int> first_numa(const XmlNode& node) {
+  if (type_of(node) == ObjectType::kNumaNode) return node.number("os_index", 0);
+  for (const XmlNode& child : node.children("object"))
+    if (const auto numa = first_numa(child)) return numa;
+  return std::nullopt;
+}
+
 void HwlocXml::read_package(const XmlNode& node, Place& place) {
+  std::vector<int> numbers = {node.number("os_index", 0)};
+  if (by_numa_) {
+    numbers = numa_parts(node);
+    if (const auto whole = first_numa(node); numbers.empty() && whole) numbers = {*whole};
+    if (numbers.empty()) node.fail("names no NUMA node, and other Packages have several");
+  }
   CpuPart cpu;
-  cpu.id = fmt::format("cpu{}", node.number("os_index", 0));
   cpu.model = info_of(node, "CPUModel");
   cpu.vendor = vendor_of_cpuid(info_of(node, "CPUVendor"));
   if (cpu.model.starts_with("POWER")) cpu.vendor = "ibm";
   if (cpu.model.starts_with("Neoverse")) cpu.vendor = "arm";
-  for (const CpuPart& other : cpus_)
-    if (other.id == cpu.id) node.fail("os_index", "two Packages have the same number");
-  cpus_.push_back(cpu);
-  place.cpu = cpu.id;
+  for (const int number : numbers) {
+    cpu.id = fmt::format("cpu{}", number);
+    for (const CpuPart& other : cpus_)
+      if (other.id == cpu.id) node.fail("os_index", "two Packages or NUMA nodes have the same number");
+    cpus_.push_back(cpu);
+  }
+  place.cpu = fmt::format("cpu{}", numbers.front());
 }
 
 HwlocPort HwlocXml::port_of(const XmlNode& node) const {
@@ -247,18 +218,6 @@ HwlocPort HwlocXml::port_of(const XmlNode& node) const {
   if (used == 0 || used != speed.size() || !(port.speed_Bps >= 0) || !std::isfinite(port.speed_Bps))
     node.fail("pci_link_speed", "'" + speed + "' is no rate in GB/s");
   return port;
-}
-
-/// Objects that this importer reads.
-enum class ObjectType { kOther, kPackage, kNumaNode, kBridge, kPciDevice, kOsDevice };
-
-ObjectType type_of(const XmlNode& node) {
-  static const std::map<std::string, ObjectType> kTypes{
-      {"Package", ObjectType::kPackage},   {"Socket", ObjectType::kPackage},  // before hwloc 1.11
-      {"NUMANode", ObjectType::kNumaNode}, {"Bridge", ObjectType::kBridge},
-      {"PCIDev", ObjectType::kPciDevice},  {"OSDev", ObjectType::kOsDevice}};
-  const auto known = kTypes.find(node.text("type"));
-  return known == kTypes.end() ? ObjectType::kOther : known->second;
 }
 
 /// False: from the host to PCI. @throws InputError  of neither kind
@@ -280,6 +239,8 @@ std::string package_below(const XmlNode& node) {
 }
 
 void HwlocXml::read_object(const XmlNode& node, Place place) {
+  if (const auto numa = by_numa_ && !place.cpu.empty() ? numa_at(node) : std::nullopt)
+    place.cpu = fmt::format("cpu{}", *numa);
   switch (type_of(node)) {
     case ObjectType::kPackage:
       read_package(node, place);
@@ -310,6 +271,7 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
     const std::string name = os.find("name").value_or("");
     if (subtype.empty())
       subtype = info_of(os, "CoProcType").empty() ? info_of(os, "Backend") : info_of(os, "CoProcType");
+    if (subtype == "RSMI" && name.starts_with("rsmi")) endpoint.rsmi = whole_number(name.substr(4));
     static const std::map<std::string, bool> numbered = {{"CUDA", true}, {"NVML", false}};
     const auto by = numbered.find(subtype);  // hwloc 1 says it in an info
     if (const auto index = os.find("gp_index")) endpoint.gp_indices.push_back(*index);
@@ -327,11 +289,8 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
   }
   if (endpoint.cuda || endpoint.nvml) {
     gpus_.push_back(std::move(endpoint));
-  } else if (is_gpu_by_pci(node)) {
-    for (const XmlNode& os : node.children("object"))
-      if (endpoint.model.empty()) endpoint.model = info_of(os, "GPUModel");
-    if (endpoint.model.empty()) endpoint.model = info_of(node, "PCIDevice");
-    unnamed_.push_back(std::move(endpoint));
+  } else if (const auto pci = gpu_by_pci(node)) {
+    read_unnamed(node, std::move(endpoint), *pci);
   } else if (!fabric.empty()) {
     endpoint.id = fmt::format("nic{}", adapters_.size());
     endpoint.model = fabric;
@@ -339,14 +298,25 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
   }
 }
 
+/// Firmware gives several models of AMD one name, where the PCI device differs.
+void HwlocXml::read_unnamed(const XmlNode& node, Endpoint endpoint, const PciGpu& pci) {
+  endpoint.amd = pci.amd;
+  if (pci.amd) endpoint.model = amd_model_of_pci(pci.device);
+  for (const XmlNode& os : node.children("object"))
+    if (endpoint.model.empty()) endpoint.model = info_of(os, "GPUModel");
+  if (endpoint.model.empty()) endpoint.model = info_of(node, "PCIDevice");
+  unnamed_.push_back(std::move(endpoint));
+}
+
 /// gpu<k> is cuda<k> or nvml<k>, whichever all GPUs have.
 void HwlocXml::number_gpus() {
   if (gpus_.empty()) {  // in the order of their bus ids, as the driver counts
     std::sort(unnamed_.begin(), unnamed_.end(),
               [](const Endpoint& a, const Endpoint& b) { return a.port.bus < b.port.bus; });
-    for (std::size_t i = 0; i < unnamed_.size(); ++i) unnamed_[i].nvml = static_cast<int>(i);
+    const bool rsmi = std::all_of(unnamed_.begin(), unnamed_.end(), [](const Endpoint& gpu) { return gpu.rsmi; });
+    for (std::size_t i = 0; i < unnamed_.size(); ++i) unnamed_[i].nvml = rsmi ? unnamed_[i].rsmi : static_cast<int>(i);
     gpus_ = std::move(unnamed_);
-    if (!gpus_.empty())
+    if (!gpus_.empty() && !rsmi)
       numbers_source_ = "; assumed: GPUs count in the order of bus ids, hwloc has no CUDA or NVML names";
   }
   if (gpus_.empty())
@@ -446,19 +416,23 @@ Json HwlocXml::run() {
   const std::string version = root.find("version").value_or("1");  // hwloc 1 wrote none
   if (version != "1" && !version.starts_with("1.") && !version.starts_with("2.") && !version.starts_with("3."))
     root.fail("version", "'" + version + "' is not 1, 2.x or 3.x");
+  for (const XmlNode& object : root.children("object")) by_numa_ = by_numa_ || has_numa_parts(object);
   for (const XmlNode& object : root.children("object")) read_object(object, {});
   number_gpus();
+  const bool amd = gpus_.front().amd;
+  for (const Endpoint& gpu : gpus_)
+    if (gpu.amd != amd) gpu.port.node.fail("GPUs of NVIDIA and of AMD in one machine are not read");
   check_cpus();
   LinkMatrix links = this->links();
-  std::optional<HwlocNvlinks> shown = matrix_ ? std::nullopt : hwloc_nvlinks(root, gpu_indices());
-  GpuQuestion question{file_.path(), {}, has_links(links) || shown};
+  const std::optional<HwlocLinks> shown = matrix_ ? std::nullopt : hwloc_links(root, gpu_indices(), amd);
+  GpuQuestion question{file_.path(), {}, !amd && (has_links(links) || shown), amd};
   for (const Endpoint& gpu : gpus_) question.models.push_back(gpu.model);
   facts_ = resolve_gpus(request_, std::move(question), lists_);
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     facts_[i].bus_id = pci_bus_id(gpus_[i].port.bus);
     if (facts_[i].uuid.empty()) facts_[i].uuid = gpus_[i].uuid;
   }
-  if (shown) links = shown->links(facts_);
+  if (shown && !amd) links = shown->links(facts_);
   add_gpus(writer_, facts_);
   add_cpus(writer_, cpus_);
   for (auto* list : {&gpus_, &adapters_})
@@ -467,7 +441,8 @@ Json HwlocXml::run() {
   for (const Endpoint& adapter : adapters_) writer_.device(adapter.id, "nic", adapter.model);
   if (matrix_)
     add_nvlinks(writer_, links, facts_, {matrix_->file, "nvidia-smi topo -m", request_.yes_or_no("nvswitch")});
-  if (shown)
+  if (shown && amd) shown->add_xgmi(writer_, facts_);
+  if (shown && !amd)
     add_nvlinks(writer_, links, facts_,
                 {file_.path(), "hwloc NVLinkBandwidth", shown->switched ? true : request_.yes_or_no("nvswitch")});
   for (std::size_t i = 0; i < gpus_.size(); ++i) add_port(gpus_[i], &facts_[i]);
@@ -483,6 +458,7 @@ Json HwlocXml::run() {
   const std::string nvlink =
       matrix_ ? "; nvidia-smi topo -m"
       : shown ? ""
+      : amd   ? "; assumed: no xGMI, the file has no XGMIBandwidth: rocm-smi --showtopo shows it"
               : "; assumed: no NVLinks, the file has no NVLinkBandwidth: nvidia-smi topo -m shows them";
   return writer_.json(request_.name(), title_of(facts_),
                       kHwlocFormat + nvlink + sources_of(lists_) + numbers_source_ + "; " + request_.pcie_peer_source(),

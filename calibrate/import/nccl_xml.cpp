@@ -11,116 +11,15 @@
 #include <map>
 #include <set>
 
+#include "calibrate/import/amd_gpus.hpp"
 #include "calibrate/import/gpu_facts.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/pci_bus_id.hpp"
+#include "sim/base/text.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::topology_import {
-namespace {
-
-std::string lower_text(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-bool begins(const std::string& text, const char* start) { return text.starts_with(start); }
-
-/// PCI elements of a file for NCCL_TOPO_FILE.
-struct Found {
-  std::vector<XmlNode> bare;  ///< GPUs without a gpu element
-  bool any_gpu = false;
-};
-
-void walk(const XmlNode& above, Found& found) {
-  for (XmlNode& pci : above.children("pci")) {
-    if (!pci.find("link_speed")) pci.set("link_speed", "");
-    if (!pci.find("link_width")) pci.set("link_width", "0");
-    const std::string kind = pci.find("class").value_or("");
-    if (is_gpu_class(kind) && pci.children("gpu").empty()) found.bare.push_back(pci);
-    if (is_gpu_class(kind) && !pci.children("gpu").empty()) found.any_gpu = true;
-    if (begins(lower_text(kind), "0x02") && pci.children().empty()) pci.add("nic");
-    walk(pci, found);
-  }
-}
-
-}  // namespace
-
-CpuPart nccl_cpu_part(const XmlNode& node) {
-  CpuPart cpu;
-  const int numa = node.number("numaid", -1);
-  cpu.id = fmt::format("cpu{}", std::max(0, numa));
-  if (!node.find("arch")) return cpu;
-  const std::string arch = lower_text(node.text("arch")), maker = node.find("vendor").value_or("");
-  static const std::map<std::string, std::string> kVendors{
-      {"x86_64", ""}, {"ppc64", "ibm"}, {"ppc64le", "ibm"}, {"arm64", "arm"}, {"aarch64", "arm"}};
-  const auto known = kVendors.find(arch);
-  if (known == kVendors.end()) node.fail("arch", "'" + arch + "' is not known: x86_64, ppc64, ppc64le, arm64, aarch64");
-  cpu.vendor = known->second.empty() ? vendor_of_cpuid(maker) : known->second;
-  cpu.model = arch + (maker.empty() ? "" : " " + maker);
-  if (!node.find("familyid") || !node.find("modelid")) return cpu;
-  const int family = node.number("familyid", -1), model = node.number("modelid", -1);
-  cpu.model += fmt::format(" family {} model {}", family, model);
-  if (cpu.vendor != vendor_of_cpuid("GenuineIntel") || family != 6 || model < 0) return cpu;
-  // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
-  // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
-  cpu.link_kind = model < 85 ? "qpi" : socket_link("intel").kind;
-  cpu.link_rate = {model < 85 ? 19.2e9 : model < 106 ? 20.8e9 : model < 143 ? 22.4e9 : model < 207 ? 32e9 : 40e9};
-  return cpu;
-}
-
-GpuLinkType infinity_fabric_of(int sm) {
-  // One link, one direction. source: AMD Instinct data sheets: MI300X and MI325X 7 links of 128 GB/s both ways
-  // together, MI355X 7 of 153.6 GB/s; MI250X 100 GB/s, 8 links of a GCD
-  constexpr double kMi300_Bps = 64e9, kMi355_Bps = 76.8e9;
-  const auto* row = std::find_if(kCableKinds.begin(), kCableKinds.end(),
-                                 [](const CableKind& kind) { return kind.trait == CableTrait::kForwarded; });
-  const std::string kind(row->name);
-  if (sm == 94) return {kind, {kMi300_Bps}, 7};
-  if (sm == 95) return {kind, {kMi355_Bps}, 7};
-  return {kind, {row->rate_Bps}, 0};
-}
-
-bool is_gpu_class(const std::string& pci_class) {
-  // source: PCI Code and ID Assignment Specification: 0x03 display, 0x12 processing accelerators
-  const std::string kind = lower_text(pci_class);
-  return begins(kind, "0x03") || begins(kind, "0x12");
-}
-
-std::vector<std::string> complete_nccl_file(const XmlFile& file, const TopologyRequest& request) {
-  Found found;
-  for (const XmlNode& cpu : file.root().children("cpu")) walk(cpu, found);
-  if (found.bare.empty()) return {};
-  if (found.any_gpu) found.bare.front().fail("a GPU without gpu element, where others have one");
-  const auto name = request.option("gpu");
-  if (!name)
-    file.root().fail(
-        "lists GPUs, but not which: a file for NCCL_TOPO_FILE, to which NCCL adds those that it finds: add option "
-        "gpu=MODEL, e.g. gpu=H100");
-  const auto model = find_gpu_model(*name);
-  if (!model) request.fail("gpu", "'" + *name + "' is a model not known here");
-  std::sort(found.bare.begin(), found.bare.end(),
-            [](const XmlNode& a, const XmlNode& b) { return a.text("busid") < b.text("busid"); });
-  const bool switched = model->nvlinks > 0 && model->nvswitch && request.yes_or_no("nvswitch").value_or(true);
-  for (std::size_t i = 0; i < found.bare.size(); ++i) {
-    XmlNode gpu = found.bare[i].add("gpu");
-    gpu.set("dev", std::to_string(i));
-    gpu.set("sm", std::to_string(model->sm));
-    if (!switched) continue;
-    XmlNode link = gpu.add("nvlink");
-    link.set("target", "ffff:ff:ff.0");  // as NCCL writes an NVSwitch that it cannot see
-    link.set("count", std::to_string(model->nvlinks));
-    link.set("tclass", "0x068000");
-  }
-  std::vector<std::string> notes = {"assumed: " + *name + " at the bus ids of GPUs, numbered in their order"};
-  if (switched && !request.yes_or_no("nvswitch"))
-    notes.push_back(
-        fmt::format("assumed: the {} NVLinks of each {} lead to NVSwitches, the file holds none (option nvswitch=no)",
-                    model->nvlinks, *name));
-  if (!switched && model->nvlinks > 0) notes.emplace_back("assumed: no NVLinks, the file holds none");
-  return notes;
-}
-
 namespace {
 
 const std::string kNcclFormat = "NCCL topology dump";
@@ -141,12 +40,30 @@ struct Gpu {
   std::string bus, parent, cpu, vendor;
   int sm = 0;
   PciePort port;
+  bool amd = false;
+  std::string model{};  ///< empty: not known
 };
 
 /// Parent of a pci element: its device, and the CPU above.
 struct Parent {
   std::string id, cpu, vendor;
 };
+
+/// Broadcom's switches of PCIe 4 and 5 show as two levels with the port between them at 5 GT/s; NCCL makes one of them.
+/// @source  NVIDIA/nccl src/graph/topo.cc, ncclTopoFlattenBcmSwitches: vendor, device, level in the subsystem's device
+bool is_inside_broadcom(const XmlNode& outer, const XmlNode& inner) {
+  const auto said = [](const XmlNode& node, const char* key) { return lower(node.find(key).value_or("")); };
+  static const std::set<std::string> kDevices{"0xc010", "0xc030"};
+  const std::string device = said(outer, "device");
+  if (said(outer, "vendor") != "0x1000" || said(inner, "vendor") != "0x1000") return false;
+  if (kDevices.count(device) == 0 || said(inner, "device") != device) return false;
+  const std::string top = said(outer, "subsystem_device"), below = said(inner, "subsystem_device");
+  if (top.size() < 3 || below.size() < 3) return true;  // not said
+  const bool newer = device == "0xc030";
+  const std::size_t digits = 6;  // "0x1003": the first of four digits is the level
+  const char level = below.size() == digits ? below[2] : '0', above = top.size() == digits ? top[2] : '0';
+  return newer ? above == '0' && level == '1' : above == 'a' && level == 'b';
+}
 
 const std::set<std::string> kOptions = {"gpu", "nvlink", "nvswitch", "pcie", "pcie_peer", "partial"};
 
@@ -163,6 +80,9 @@ class NcclXml {
   void read_cpu(const XmlNode& node);
   void read_pci(const XmlNode& node, const Parent& parent);
   void read_switch(const XmlNode& node, const Parent& parent);
+  void read_below(const XmlNode& node, const Parent& here);
+  void find_slow_uplinks();
+  void identify_amd(Gpu& gpu, const XmlNode& pci) const;
   void read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& parent);
   void read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent);
   void number_gpus();
@@ -196,7 +116,8 @@ class NcclXml {
   };
   std::map<std::pair<std::size_t, std::string>, Bundle> bundles_;  // GPU, other end
   std::vector<std::string> left_out_, findings_;
-  int adapters_ = 0;
+  std::set<std::string> merged_;  ///< switches that PCI shows as two levels
+  int adapters_ = 0, pcie_switches_ = 0;
 };
 
 void NcclXml::read_cpu(const XmlNode& node) {
@@ -249,27 +170,92 @@ void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
   bool inner = false;
   XmlNode::Handlers handlers;  // of what a device of this class holds
   if (is_gpu_class(kind)) handlers["gpu"] = [&](const XmlNode& gpu) { read_gpu(gpu, node, parent); };
-  if (is("0x02")) handlers["nic"] = [&](const XmlNode& nic) { read_nic(nic, node, parent); };
-  if (is("0x0604")) handlers["pci"] = handlers["pcilink"] = [&](const XmlNode&) { inner = true; };
-  node.for_each_child(
-      handlers,
-      "unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, 0x0604.. pci and pcilink; this is " + kind);
+  if (is("0x0604"))
+    handlers["pci"] = handlers["pcilink"] = [&](const XmlNode&) { inner = true; };
+  else if (!is_gpu_class(kind))  // 0x02 network, 0x0801 ConnectX-8's Data Direct, 0x0c06 InfiniBand, ...
+    handlers["nic"] = [&](const XmlNode& nic) { read_nic(nic, node, parent); };
+  node.for_each_child(handlers,
+                      "unknown element: a pci of class 0x03.... and 0x12.... holds gpu, 0x0604.. pci and pcilink, "
+                      "others nic; this is " +
+                          kind);
   if (inner) read_switch(node, parent);
 }
 
 void NcclXml::read_switch(const XmlNode& node, const Parent& parent) {
-  const std::string id = fmt::format("plx{}", switches_.size());
+  const std::string id = fmt::format("plx{}", pcie_switches_++);
   if (!switches_.emplace(lower(node.text("busid")), id).second) node.fail("busid", "is listed twice");
   devices_.push_back({node, id, "pcie_switch", "", parent.id, port_of(node)});
-  for (const XmlNode& child : node.children("pci")) read_pci(child, {id, parent.cpu, parent.vendor});
+  read_below(node, {id, parent.cpu, parent.vendor});
+}
+
+void NcclXml::read_below(const XmlNode& node, const Parent& here) {
+  for (const XmlNode& child : node.children("pci")) {
+    if (!is_inside_broadcom(node, child)) {
+      read_pci(child, here);
+      continue;
+    }
+    if (!switches_.emplace(lower(child.text("busid")), here.id).second) child.fail("busid", "is listed twice");
+    merged_.insert(here.id);
+    read_below(child, here);
+  }
+}
+
+/// A port that carries a fraction of what hangs below it is seldom a cable.
+void NcclXml::find_slow_uplinks() {
+  constexpr double kFraction = 4;  // source: ours; boards share an uplink among two devices at most
+  for (const Device& above : devices_) {
+    double widest = 0;
+    for (const Device& device : devices_)
+      if (device.parent == above.id) widest = std::max(widest, device.port.link.rate().si);
+    for (const Gpu& gpu : gpus_)
+      if (gpu.parent == above.id) widest = std::max(widest, gpu.port.link.rate().si);
+    if (above.port.link.rate().si * kFraction > widest) continue;
+    findings_.push_back(fmt::format(
+        "finding: {} hangs at {} by {}, {}, and what is below it by {}: kernels print such figures for ports inside a "
+        "chip; correct link_speed and link_width of {} if that is one",
+        above.id, above.parent, above.port.link.text(), rate_text(above.port.link.rate()), rate_text({widest}),
+        above.node.text("busid")));
+  }
 }
 
 void NcclXml::read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& parent) {
   const int dev = node.number("dev", 0);
-  Gpu gpu{node, lower(pci.text("busid")), parent.id, parent.cpu, parent.vendor, node.number("sm", 1), port_of(pci)};
+  Gpu gpu{node, lower(pci.text("busid")), parent.id, parent.cpu, parent.vendor, 0, port_of(pci)};
+  gpu.amd = lower(pci.find("vendor").value_or("")) == kAmdVendor || node.find("gcn") || !node.children("xgmi").empty();
+  gpu.model = request_.option("gpu").value_or("");
+  if (gpu.amd)
+    identify_amd(gpu, pci);
+  else
+    gpu.sm = node.number("sm", 1);
   if (find_gpu(gpu.bus)) pci.fail("busid", "is listed twice");
   if (!by_dev_.emplace(dev, gpus_.size()).second) node.fail("dev", "is listed twice");
   gpus_.push_back(std::move(gpu));
+}
+
+/// RCCL's sm is the number of compute units in some of its versions: gcn and the PCI device identify the GPU.
+void NcclXml::identify_amd(Gpu& gpu, const XmlNode& pci) const {
+  const std::string device = amd_model_of_pci(pci.find("device").value_or(""));
+  const auto named = find_gpu_model(gpu.model), listed = find_gpu_model(device);
+  if (named && (!is_amd_model(*named) || (listed && !names_model(device, *named))))
+    request_.fail("gpu", "'" + gpu.model + "' is not what the file lists: " + (listed ? device : "a GPU of AMD"));
+  if (gpu.model.empty()) gpu.model = device;
+  const auto gfx = gpu.node.find("gcn");
+  auto sm = gfx ? sm_of_gfx(*gfx) : std::nullopt;
+  if (gfx && !sm) gpu.node.fail("gcn", "'" + *gfx + "' is no number of a GPU of AMD, e.g. gfx90a or 910");
+  const auto model = find_gpu_model(gpu.model);
+  if (sm && model && model->sm != *sm) gpu.node.fail("gcn", fmt::format("'{}' is no {}", *gfx, gpu.model));
+  if (!sm && model) sm = model->sm;
+  if (!sm && std::any_of(kGpuModels.begin(), kGpuModels.end(),
+                         [&](const GpuModel& row) { return is_amd_model(row) && row.sm == gpu.node.number("sm", 1); }))
+    sm = gpu.node.number("sm", 1);
+  if (!sm)
+    gpu.node.fail("sm",
+                  "is the number of compute units, and nothing else says which GPU this is: add option gpu=MODEL, "
+                  "one of " +
+                      amd_model_names());
+  gpu.sm = *sm;
+  if (gpu.model.empty()) gpu.model = "AMD GPU" + (gfx ? " (gcn " + *gfx + ")" : "");
+  if (!model && gpu.model.find("AMD") == std::string::npos) gpu.model = "AMD " + gpu.model;
 }
 
 void NcclXml::read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent) {
@@ -305,7 +291,7 @@ void NcclXml::number_gpus() {
 }
 
 GpuLinkType NcclXml::link_type(const Gpu& gpu) const {
-  if (!gpu.node.children("xgmi").empty() || gpu.node.find("gcn")) return infinity_fabric_of(gpu.sm);
+  if (gpu.amd) return infinity_fabric_of(gpu.sm, gpu.model);
   const auto known = nvlink_of(gpu.sm);
   const auto option = request_.number("nvlink");
   if (known && option && known->generation != *option)
@@ -370,7 +356,7 @@ void NcclXml::add_nvlinks() {
   for (const auto& [ends, bundle] : bundles_) {
     const auto& [gpu, target] = ends;
     const GpuLinkType type = link_type(gpus_[gpu]);
-    if ((links[gpu] += bundle.count) > type.links && type.links > 0 && !told_)
+    if ((links[gpu] += bundle.count) > type.links && type.links > 0 && !told_ && !gpus_[gpu].amd)
       gpus_[gpu].node.fail(fmt::format("more NVLinks than the {} that GPUs of sm {} have", type.links, gpus_[gpu].sm));
     int count = bundle.count;
     if (target.starts_with("gpu")) {
@@ -407,6 +393,8 @@ void NcclXml::add_pcie_links() {
 std::string NcclXml::notes() const {
   std::string text;
   for (const std::string& what : findings_) text += "; " + what;
+  if (!merged_.empty())
+    text += "; assumed: one Broadcom switch where PCI shows two levels of it, as NCCL takes it: " + joined(merged_);
   bool first = true;
   for (const std::string& what : left_out_) {
     text += (first ? "; left out or renamed: " : "; ") + what;
@@ -423,14 +411,17 @@ Json NcclXml::run() {
   if (!told_) findings_ = complete_nccl_file(file_, request_);
   root.for_each_child({{"cpu", [&](const XmlNode& cpu) { read_cpu(cpu); }}}, "unknown element: a system holds cpu");
   number_gpus();
+  find_slow_uplinks();
   std::vector<GpuFacts> facts(gpus_.size());
-  const std::string model = request_.option("gpu").value_or("");
-  if (const auto known = find_gpu_model(model); known && known->sm != gpus_.front().sm)
-    request_.fail("gpu", fmt::format("'{}' has {}, the file {}", model, known->sm, gpus_.front().sm));
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    facts[i].sm = gpus_[i].sm;
-    facts[i].model = model;
-    facts[i].bus_id = pci_bus_id(gpus_[i].bus);
+    const Gpu& gpu = gpus_[i];
+    const auto known = find_gpu_model(gpu.model);
+    if (known && known->sm != gpu.sm)
+      request_.fail("gpu", fmt::format("'{}' has {}, the file {}", gpu.model, known->sm, gpu.sm));
+    if (known && is_amd_model(*known) != gpu.amd) request_.fail("gpu", "'" + gpu.model + "': the file's are of NVIDIA");
+    facts[i].sm = gpu.sm;
+    facts[i].model = gpu.model;
+    facts[i].bus_id = pci_bus_id(gpu.bus);
   }
   add_gpus(writer_, facts);
   add_cpus(writer_, cpus_);

@@ -14,19 +14,11 @@ namespace linkcast::topology_import {
 /// A cpu element; one without arch is of no known maker.
 CpuPart nccl_cpu_part(const XmlNode& node);
 
-/// Links between GPUs of one kind.
-struct GpuLinkType {
-  std::string kind;
-  BytesPerSecond rate;
-  int links = 0;  ///< that leave a GPU; 0: not known
-};
-
-/// Infinity Fabric of a GPU of AMD, by compute capability x 10.
-GpuLinkType infinity_fabric_of(int sm);
-
 /// Adds in memory what NCCL finds on the machine and files for NCCL_TOPO_FILE therefore leave out: link_speed and
-/// link_width, GPUs of option gpu below the PCI devices of GPUs, in the order of their bus ids, nic below adapters.
-/// @returns what was assumed. @throws InputError  GPUs that nothing names, or some with and some without gpu
+/// link_width, GPUs of option gpu below the PCI devices of GPUs, in the order of their bus ids, NVLinks of that model,
+/// nic below adapters.
+/// @returns what was assumed. @throws InputError  GPUs that nothing names, or some with and some without gpu; option
+///          nvswitch where the file says or the model has it otherwise
 std::vector<std::string> complete_nccl_file(const XmlFile& file, const TopologyRequest& request);
 
 /// True of a PCI class of GPUs: display and processing accelerators (MI300X).

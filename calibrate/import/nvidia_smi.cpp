@@ -29,6 +29,30 @@ void add_gpu(SmiList& list, const Match& match, int line) {
 
 }  // namespace
 
+namespace {
+
+/// Takes off what a launcher or a quotation puts before each line: "[0] ", "[pod/x/main] ", "node1:", "> ". Only where
+/// all have the same.
+void drop_common_prefix(std::vector<std::string>& lines) {
+  static const Regex prefix(R"(((?:[A-Za-z0-9_.,:/<\[-][A-Za-z0-9_.,:/<>\[\]()-]*[:\]]|[>|]) ?).*)"), own(R"(GPU.*)");
+  std::string common;
+  for (const std::string& line : lines) {
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    if (common.empty()) {
+      const Match match = prefix.whole(line);
+      if (!match || own.whole(line)) return;
+      common = match[1];
+    }
+    while (!common.empty() && common.back() == ' ' && !line.starts_with(common)) common.pop_back();
+    if (!line.starts_with(common)) return;
+  }
+  if (common.empty() || lines.size() < 2) return;
+  for (std::string& line : lines)
+    if (line.starts_with(common)) line.erase(0, common.size());
+}
+
+}  // namespace
+
 std::vector<std::string> plain_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::string line;
@@ -43,6 +67,7 @@ std::vector<std::string> plain_lines(const std::string& text) {
     }
   }
   if (!line.empty()) lines.push_back(line);
+  drop_common_prefix(lines);
   return lines;
 }
 

@@ -238,8 +238,8 @@ class ToldTopology final : public TopologyReader {
     XmlFile file(path);
     std::vector<std::pair<int, int>> one_way;
     if (file.root().name() == "system") one_way = Filler(file, machine).run();
-    const bool peers = machine.topology().pcie_peer != PciePeer::kNone;
-    const ImportRequest request{{path}, "told", "", {{"pcie_peer", peers ? "same_socket" : "none"}}};
+    const std::string peers = Spelled<PciePeer>(machine.topology().pcie_peer);
+    const ImportRequest request{{path}, "told", "", {{"pcie_peer", peers}}};
     Topology topology = parse_topology(told_record(request, std::move(file)), path);
     if (topology.gpus().size() != machine.topology().gpus().size())
       throw InvariantError("told of another number of GPUs than there are");

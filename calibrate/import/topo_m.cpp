@@ -203,8 +203,16 @@ class TopoM {
     return all;
   }
   explicit TopoM(const ImportRequest& request)
-      : request_(request, keys(), 3), matrix_(read_topo_matrix(request.files.front())) {
-    for (std::size_t i = 1; i < request.files.size(); ++i) lists_.push_back(read_smi_list(request.files[i]));
+      : request_(request, keys(), 4), matrix_(read_topo_matrix(request.files.front())) {
+    for (std::size_t i = 1; i < request.files.size(); ++i) {
+      const std::string& file = request.files[i];
+      if (!is_peer_table(read_text(file))) {
+        lists_.push_back(read_smi_list(file));
+        continue;
+      }
+      const auto more = read_peer_tables(file, matrix_.gpus);
+      matrix_.peers.insert(matrix_.peers.end(), more.begin(), more.end());
+    }
     links_ = nvlinks_of(matrix_);
     GpuQuestion question{matrix_.file, std::vector<std::string>(static_cast<std::size_t>(matrix_.gpus)),
                          has_links(links_)};
@@ -228,8 +236,8 @@ class TopoM {
     add_uplinks();
     join_cpus(writer_, cpus);
     return writer_.json(request_.name(), title_of(gpus_),
-                        kCommand + sources_of(lists_) + table_notes() + "; " + request_.pcie_peer_source(),
-                        request_.pcie_peer());
+                        kCommand + sources_of(lists_) + table_notes() + "; " + request_.pcie_peer_source(peers()),
+                        request_.pcie_peer(peers()));
   }
 
  private:
@@ -238,6 +246,11 @@ class TopoM {
   }
   [[nodiscard]] std::string cpu_of(std::size_t row) const { return fmt::format("cpu{}", places_[row].cpu); }
   [[nodiscard]] std::vector<CpuPart> cpu_parts() const;
+  /// Access that tables of topo -p2p behind that of topo -m show.
+  [[nodiscard]] std::optional<PeerAccess> peers() const;
+  /// NVLinks of boards with CPUs of POWER lead to the CPU as far as none leads to a GPU; 0 for others.
+  [[nodiscard]] int links_to_cpu(std::size_t gpu) const;
+  [[nodiscard]] bool is_power() const;
   /// Figures that the table leaves open as a whole.
   [[nodiscard]] std::string table_notes() const;
   void name_switches();
@@ -265,8 +278,36 @@ class TopoM {
   std::map<int, std::string> lower_, upper_;  // cluster of PIX, of PXB -> switch
 };
 
+std::optional<PeerAccess> TopoM::peers() const {
+  std::vector<PeerPair> pairs;
+  for (const PeerTable& table : matrix_.peers)
+    for (std::size_t a = 0; a < table.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (links_[a][b] == 0) pairs.push_back({places_[a].cpu == places_[b].cpu, table[a][b] && table[b][a]});
+  return peer_access_of(pairs, "nvidia-smi topo -p2p");
+}
+
+bool TopoM::is_power() const {
+  if (const auto said = request_.choice("cpu", {"intel", "amd", "ibm", "arm"})) return *said == "ibm";
+  // source: Linux on POWER9 numbers the NUMA nodes of two sockets 0 and 8 (IBM AC922)
+  std::set<int> nodes;
+  for (const MatrixRow& row : matrix_.rows)
+    if (row.numa) nodes.insert(*row.numa);
+  return nodes == std::set<int>{0, 8} && links_to_cpu(0) > 0;
+}
+
+int TopoM::links_to_cpu(std::size_t gpu) const {
+  const GpuFacts& facts = gpus_[gpu];
+  // source: NVIDIA, Tesla P100 and V100 (SXM2) are the GPUs whose NVLinks POWER8 and POWER9 have
+  if (!facts.nvlink || facts.nvlink->generation > 2 || (facts.sm != 60 && facts.sm != 70)) return 0;
+  int shown = 0;
+  for (const int count : links_[gpu]) shown += count;
+  const int all = facts.active_links.value_or(facts.nvlink->links);
+  return shown > 0 ? std::max(0, all - shown) : 0;
+}
+
 std::vector<CpuPart> TopoM::cpu_parts() const {
-  const std::string vendor = request_.choice("cpu", {"intel", "amd", "ibm", "arm"}).value_or("");
+  const std::string vendor = is_power() ? "ibm" : request_.choice("cpu", {"intel", "amd", "ibm", "arm"}).value_or("");
   std::set<int> numbers;
   for (const PciePlace& place : places_) numbers.insert(place.cpu);
   std::vector<CpuPart> cpus;
@@ -279,6 +320,13 @@ std::string TopoM::table_notes() const {
   const bool counted = std::any_of(lists_.begin(), lists_.end(), [](const SmiList& list) { return list.has_links; });
   if (matrix_.pcie_only && !counted)
     notes += "; assumed: no NVLinks, though topo -mp leaves out those that there may be: topo -m shows them";
+  const bool power = is_power();
+  if (power && !request_.option("cpu")) notes += "; assumed: CPUs of POWER9, which alone numbers NUMA nodes 0 and 8";
+  if (!power && !request_.option("cpu") && links_to_cpu(0) > 0)
+    notes += fmt::format(
+        "; assumed: {} NVLinks of gpu0, which lead to no GPU, lead nowhere: option cpu=ibm if they lead "
+        "to a CPU of POWER",
+        links_to_cpu(0));
   if (matrix_.sys_inside_node) notes += "; assumed: SYS inside one NUMA node leads over host bridges of one CPU";
   return notes;
 }
@@ -329,6 +377,12 @@ void TopoM::add_ports() {
       writer_.cable(id_of(i), cpu_of(i), "c2c", 1, {model->chip_Bps},
                     "assumed: NVLink-C2C as in the data sheet of " + std::string(model->words) + ", which " + kCommand +
                         " does not show" + place.cpu_source);
+      continue;
+    }
+    if (i < gpus_.size() && is_power() && links_to_cpu(i) > 0) {
+      writer_.cable(id_of(i), cpu_of(i), gpus_[i].nvlink->kind(), links_to_cpu(i), gpus_[i].nvlink->rate,
+                    "assumed: the NVLinks of " + gpus_[i].model + " that lead to no GPU lead to its CPU of POWER" +
+                        place.cpu_source);
       continue;
     }
     if (lower == lower_.end()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -17,7 +18,11 @@ namespace {
 const std::array<std::string, 7> kClasses = {"X", "NV", "PIX", "PXB", "PHB", "NODE", "SYS"};
 constexpr int kMostLinks = 999, kMostDevices = 256;  // far more than any machine has. source: ours
 // source: nvidia-smi topo -p2p prints them: chipset, GPU, topology not supported, disabled, ...
-const std::array<std::string, 6> kPeerWords = {"OK", "CNS", "GNS", "TNS", "NS", "DR"};
+const std::array<std::string, 7> kPeerWords = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"};
+
+bool is_peer_word(const std::string& word) {
+  return std::find(kPeerWords.begin(), kPeerWords.end(), word) != kPeerWords.end();
+}
 
 /// Names of the columns behind the matrix, in their order; empty: none.
 std::vector<std::string> affinities_in(std::string& header) {
@@ -50,16 +55,27 @@ std::optional<int> gpu_number(const std::string& name) {
   return name.starts_with("GPU") ? whole_number(name.substr(3)) : std::nullopt;
 }
 
-/// Where the table's head stands: a line that begins with GPU0, above one that begins with GPU0 and has an X.
-std::optional<std::size_t> header_at(const std::vector<std::string>& lines) {
+/// Where heads of tables stand: lines that begin with GPU0, above ones that begin with GPU0 and have an X.
+struct Heads {
+  std::vector<std::size_t> matrices, peers;  ///< of topo -m; of topo -p2p
+};
+
+Heads heads_in(const std::vector<std::string>& lines) {
   static const Regex head(R"(\s*GPU0(?:\s.*|GPU1.*|))"), row(R"(\s*GPU0\s.*\S.*)");
+  Heads found;
   std::optional<std::size_t> above;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
-    if (above && row.whole(lines[i])) return above;
-    above = head.whole(lines[i]) ? std::optional(i) : std::nullopt;
+    if (above && row.whole(lines[i])) {
+      const auto words = words_of(lines[i]);
+      const bool peers = std::any_of(words.begin(), words.end(), is_peer_word);
+      (peers ? found.peers : found.matrices).push_back(*above);
+      above.reset();
+    } else {
+      above = head.whole(lines[i]) ? std::optional(i) : std::nullopt;
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -78,7 +94,14 @@ class MatrixReader {
     read_legend();
     check_symmetry();
     join_inside_nodes();
+    for (const std::size_t head : heads_.peers) read_peers(head);
     return std::move(matrix_);
+  }
+
+  std::vector<PeerTable> peers_of(int gpus) {
+    matrix_.gpus = gpus;
+    for (const std::size_t head : heads_in(lines_).peers) read_peers(head);
+    return std::move(matrix_.peers);
   }
 
  private:
@@ -92,27 +115,31 @@ class MatrixReader {
     return nullptr;
   }
   void read_header();
+  void read_peers(std::size_t head);
   void read_row(MatrixRow& row);
   MatrixCell read_cell(const std::string& text) const;
   void read_affinity(MatrixRow& row, const std::vector<std::string>& fields) const;
   void read_legend();
+  void expect_known(const std::vector<std::string>& words);
   void check_symmetry() const;
   void join_inside_nodes();
 
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
   int line_ = 0;
+  Heads heads_;
   std::vector<std::string> affinity_;  // columns behind the matrix
   TopoMatrix matrix_;
 };
 
 void MatrixReader::read_header() {
-  const auto header = header_at(lines_);
-  if (!header)
+  heads_ = heads_in(lines_);
+  const auto& tables = heads_.matrices.empty() ? heads_.peers : heads_.matrices;
+  if (tables.empty())
     throw InputError(matrix_.file + ": not the output of nvidia-smi topo -m: no line with GPU0 ... above its rows");
-  for (std::size_t i = 0; i < *header; ++i)
+  for (std::size_t i = 0; i < tables.front(); ++i)
     if (lines_[i].find("topo -mp") != std::string::npos) matrix_.pcie_only = true;
-  at_ = *header;
+  at_ = tables.front();
   std::string line = *next();
   affinity_ = affinities_in(line);
   const auto columns = device_names(line);
@@ -134,7 +161,7 @@ MatrixCell MatrixReader::read_cell(const std::string& text) const {
     return {PathClass::kNvlink, *links};
   }
   if (text == "SOC") return {PathClass::kSys, 0};  // its name in drivers before 2018
-  if (std::find(kPeerWords.begin(), kPeerWords.end(), text) != kPeerWords.end())
+  if (is_peer_word(text))
     fail("'" + text +
          "': a table of nvidia-smi topo -p2p says who may access whom, not how they are wired: give that "
          "of nvidia-smi topo -m");
@@ -176,15 +203,22 @@ void MatrixReader::read_row(MatrixRow& row) {
   read_affinity(row, {fields.begin() + 1 + static_cast<std::ptrdiff_t>(count), fields.end()});
 }
 
-/// Lines behind the table: the legend, which names adapters, a prompt, another command's output.
+/// Lines behind the table: the legend, which names adapters, a prompt, another command's output, another table.
 void MatrixReader::read_legend() {
   static const Regex named(R"(\s*(\S+): (\S.*?)\s*)");
   bool legend = false, nvlinks = false;
+  const std::set<std::size_t> peers(heads_.peers.begin(), heads_.peers.end());
+  bool of_peers = false;  // rows of topo -p2p follow
   while (const std::string* line = next()) {
     const auto words = words_of(*line);
     if (words[0] == "Legend:") legend = true;
     if (words[0] == "NV#") nvlinks = true;
-    if (words.size() > matrix_.rows.size() && gpu_number(words[0])) fail("'" + words[0] + "' has a row, but no column");
+    if (peers.count(at_ - 1) > 0) {
+      of_peers = true;
+      continue;
+    }
+    of_peers = of_peers && gpu_number(words[0]);
+    if (words.size() > matrix_.rows.size() && gpu_number(words[0]) && !of_peers) expect_known(words);
     const Match match = named.whole(*line);
     for (MatrixRow& row : matrix_.rows)
       if (match && match[1] == row.name) row.model = match[2];
@@ -195,6 +229,50 @@ void MatrixReader::read_legend() {
   // The legend of topo -m explains NV#, that of topo -mp does not.
   if (legend && !nvlinks) matrix_.pcie_only = true;
   if (shown) matrix_.pcie_only = false;
+}
+
+/// A row behind the table: the same table once more, or an error.
+void MatrixReader::expect_known(const std::vector<std::string>& words) {
+  static const Regex head(R"(GPU\d+|NIC\d+|mlx.*)");
+  const bool is_head = std::none_of(words.begin(), words.end(), [](const auto& word) { return word == "X"; });
+  if (is_head && head.whole(words[1])) return;
+  const std::string name = words[0];
+  const auto row =
+      std::find_if(matrix_.rows.begin(), matrix_.rows.end(), [&](const MatrixRow& one) { return one.name == name; });
+  if (row == matrix_.rows.end()) fail("'" + name + "' has a row, but no column");
+  const auto first = words_of(lines_[static_cast<std::size_t>(row->line) - 1]);
+  if (first != words)
+    fail("a second table, in which '" + name + "' differs from line " + std::to_string(row->line) +
+         ": give the table of one machine");
+}
+
+/// A table of topo -p2p; those of NVLinks, atomics and properties (n, a, p) say nothing of access over PCIe.
+void MatrixReader::read_peers(std::size_t head) {
+  static const Regex command(R"(.*-p2p\s+([a-z]+).*)");
+  for (std::size_t i = head; i-- > 0;)
+    if (const Match match = command.whole(lines_[i])) {
+      if (match[1] != "r" && match[1] != "w") return;
+      break;
+    } else if (!words_of(lines_[i]).empty()) {
+      break;
+    }
+  at_ = head;
+  const auto columns = device_names(*next());
+  if (static_cast<int>(columns.size()) != matrix_.gpus)
+    fail(fmt::format("a table of topo -p2p with {} GPUs, and that of topo -m has {}", columns.size(), matrix_.gpus));
+  PeerTable table;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string* line = next();
+    const auto words = line ? words_of(*line) : std::vector<std::string>{};
+    if (words.size() != columns.size() + 1 || words[0] != fmt::format("GPU{}", i))
+      fail(fmt::format("the row of GPU{} with {} entries is expected here", i, columns.size()));
+    table.emplace_back();
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (words[j + 1] != "X" && !is_peer_word(words[j + 1])) fail("unknown entry '" + words[j + 1] + "' of topo -p2p");
+      table.back().push_back(words[j + 1] == "X" || words[j + 1] == "OK");
+    }
+  }
+  matrix_.peers.push_back(std::move(table));
 }
 
 /// Virtual machines and boards with one CPU show SYS between devices of one NUMA node: host bridges of one CPU, then.
@@ -232,7 +310,17 @@ void MatrixReader::check_symmetry() const {
 
 const std::string& to_text(PathClass path) { return kClasses.at(static_cast<std::size_t>(path)); }
 
-bool is_topo_matrix(const std::string& text) { return header_at(lines_of(text)).has_value(); }
+bool is_topo_matrix(const std::string& text) {
+  const Heads heads = heads_in(lines_of(text));
+  return !heads.matrices.empty() || !heads.peers.empty();
+}
+
+bool is_peer_table(const std::string& text) {
+  const Heads heads = heads_in(lines_of(text));
+  return heads.matrices.empty() && !heads.peers.empty();
+}
+
+std::vector<PeerTable> read_peer_tables(const std::string& path, int gpus) { return MatrixReader(path).peers_of(gpus); }
 
 TopoMatrix read_topo_matrix(const std::string& path) { return MatrixReader(path).read(); }
 

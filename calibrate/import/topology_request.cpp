@@ -53,7 +53,7 @@ std::vector<ImportOption> described_options(const std::set<std::string>& keys) {
       {"cpu", "intel, amd, ibm or arm"},
       {"numbers", "cuda or nvml: whose numbers gpu0, gpu1, ... follow"},
       {"partial", "yes: a dump of some GPUs; links to the others are left out"},
-      {"pcie_peer", "same_socket or none: may GPUs of one socket access each other over PCIe (assumed none)"}};
+      {"pcie_peer", "all, same_socket or none: which GPUs may access each other over PCIe (assumed none)"}};
   std::vector<ImportOption> described;
   for (const std::string& key : keys) {
     const auto it = texts.find(key);
@@ -120,11 +120,13 @@ std::optional<PcieLink> TopologyRequest::pcie() const {
   return PcieLink{*generation, *width};
 }
 
-bool TopologyRequest::pcie_peer() const { return choice("pcie_peer", {"none", "same_socket"}) == "same_socket"; }
+std::string TopologyRequest::pcie_peer(const std::optional<PeerAccess>& found) const {
+  return choice("pcie_peer", {"none", "same_socket", "all"}).value_or(found ? found->value : "none");
+}
 
-std::string TopologyRequest::pcie_peer_source() const {
-  if (const auto value = option("pcie_peer")) return "pcie_peer: as option pcie_peer says";
-  return "assumed: no peer access over PCIe";
+std::string TopologyRequest::pcie_peer_source(const std::optional<PeerAccess>& found) const {
+  if (option("pcie_peer")) return "pcie_peer: as option pcie_peer says";
+  return found ? found->source : "assumed: no peer access over PCIe";
 }
 
 std::optional<int> whole_number(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "calibrate/import/importer.hpp"
+#include "calibrate/import/peer_access.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/records/cable_kinds.hpp"
 
@@ -43,10 +44,10 @@ class TopologyRequest {
   /// option pcie=4x16
   [[nodiscard]] std::optional<PcieLink> pcie() const;
 
-  /// May GPUs of one socket access each other over PCIe? option pcie_peer, else no.
-  [[nodiscard]] bool pcie_peer() const;
+  /// Which GPUs may access each other over PCIe, as topologies write it: option pcie_peer, what was found, else none.
+  [[nodiscard]] std::string pcie_peer(const std::optional<PeerAccess>& found = std::nullopt) const;
   /// Text about it for the record's source.
-  [[nodiscard]] std::string pcie_peer_source() const;
+  [[nodiscard]] std::string pcie_peer_source(const std::optional<PeerAccess>& found = std::nullopt) const;
 
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 

@@ -106,6 +106,9 @@ InitSources ask_nvidia(const fs::path& folder) {
     throw InputError("init: nvidia-smi shows no GPUs: " + first_line((topo.ok ? list : topo).text));
   InitSources sources{"topo-m", {}, {}, {}};
   sources.files = {kept(folder, "nvidia-smi-topo.txt", topo.text), kept(folder, "nvidia-smi-list.txt", list.text)};
+  const ToolOutput peers = output_of("nvidia-smi topo -p2p r");  // drivers before 2018 do not have it
+  if (peers.ok && topology_import::is_peer_table(peers.text))
+    sources.files.push_back(kept(folder, "nvidia-smi-p2p.txt", peers.text));
   const ToolOutput links = output_of("nvidia-smi nvlink -s");
   if (links.ok && links.text.find("GPU 0:") != std::string::npos)
     sources.files.push_back(kept(folder, "nvidia-smi-nvlink.txt", links.text));
@@ -113,16 +116,23 @@ InitSources ask_nvidia(const fs::path& folder) {
   return sources;
 }
 
-InitSources ask_amd(const fs::path& folder) {
-  static const Regex series(R"(.*Card [Ss]eries:\s*(\S.*\S)\s*)");
+InitSources ask_rocm_smi(const fs::path& folder) {
   const ToolOutput topo = output_of("rocm-smi --showtopo");
   if (!topo.ok || topo.text.find("Link Type between two GPUs") == std::string::npos)
     throw InputError("init: rocm-smi shows no GPUs: " + first_line(topo.text));
   InitSources sources{"rocm-topo", {kept(folder, "rocm-smi-topo.txt", topo.text)}, {}, {}};
-  const ToolOutput names = output_of("rocm-smi --showproductname");
-  for (const std::string& line : topology_import::plain_lines(names.ok ? names.text : ""))
-    if (const Match match = series.whole(line); match && sources.options.count("gpu") == 0)
-      sources.options["gpu"] = match[1];
+  const ToolOutput names = output_of("rocm-smi --showproductname --showbus");
+  if (names.ok) sources.files.push_back(kept(folder, "rocm-smi-names.txt", names.text));
+  return sources;
+}
+
+InitSources ask_amd_smi(const fs::path& folder) {
+  const ToolOutput topo = output_of("amd-smi topology");
+  if (!topo.ok || topo.text.find("LINK TYPE TABLE") == std::string::npos)
+    throw InputError("init: amd-smi shows no GPUs: " + first_line(topo.text));
+  InitSources sources{"rocm-topo", {kept(folder, "amd-smi-topology.txt", topo.text)}, {}, {}};
+  const ToolOutput names = output_of("amd-smi static");
+  if (names.ok) sources.files.push_back(kept(folder, "amd-smi-static.txt", names.text));
   return sources;
 }
 
@@ -137,9 +147,16 @@ std::vector<std::string> lists_in(const std::string& text) {
   return lists;
 }
 
+// Outputs without a table that add to one, by what they print.
+const std::string kPeers = "topo -p2p", kAmdFacts = "names of AMD";
+
 std::string table_format(const std::string& text) {
-  if (text.find("Link Type between two GPUs") != std::string::npos) return "rocm-topo";  // its tables begin alike
+  for (const char* title : {"Link Type between two GPUs", "LINK TYPE TABLE"})  // its tables begin alike
+    if (text.find(title) != std::string::npos) return "rocm-topo";
+  if (topology_import::is_peer_table(text)) return kPeers;
   if (topology_import::is_topo_matrix(text)) return "topo-m";
+  for (const char* fact : {"Card series:", "Card Series:", "PCI Bus:", "MARKET_NAME:", "Numa Node:"})
+    if (text.find(fact) != std::string::npos) return kAmdFacts;
   if (text.find("<system") != std::string::npos) return "nccl-xml";
   return text.find("<topology") != std::string::npos ? "hwloc-xml" : "";
 }
@@ -156,9 +173,11 @@ void write_output(const std::string& path, const std::string& text) {
 /// no GPU: one line
 InitSources ask_machine(const std::string& folder) {
   if (on_path("nvidia-smi")) return ask_nvidia(folder);
-  if (on_path("rocm-smi")) return ask_amd(folder);
+  if (on_path("rocm-smi")) return ask_rocm_smi(folder);
+  if (on_path("amd-smi")) return ask_amd_smi(folder);
   throw InputError(
-      "init: no GPUs here: neither nvidia-smi nor rocm-smi is on the PATH. Name files with their outputs instead: "
+      "init: no GPUs here: neither nvidia-smi nor rocm-smi nor amd-smi is on the PATH. Name files with their outputs "
+      "instead: "
       "linkcast init topo.txt list.txt nvlink.txt");
 }
 
@@ -175,8 +194,8 @@ InitSources sort_outputs(const std::vector<std::string>& files, const std::strin
     const std::vector<std::string> found = lists_in(text);
     if (format.empty() && found.empty())
       throw InputError(file +
-                       ": no output of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo, no XML of NCCL "
-                       "or hwloc");
+                       ": no output of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo or amd-smi topology, "
+                       "no XML of NCCL or hwloc");
     if (found.size() == 1) lists.push_back(file);
     for (std::size_t i = 0; found.size() > 1 && i < found.size(); ++i)
       lists.push_back(kept(folder, fmt::format("list-{}.txt", i), found[i]));
@@ -190,6 +209,8 @@ InitSources sort_outputs(const std::vector<std::string>& files, const std::strin
   if (sources.format.empty())
     throw InputError(files.front() + ": lists GPUs, but nothing says what joins them: add nvidia-smi topo -m");
   if (sources.format == "hwloc-xml" && tables.count("topo-m") > 0) sources.files.push_back(tables["topo-m"]);
+  if (sources.format == "topo-m" && tables.count(kPeers) > 0) sources.files.push_back(tables[kPeers]);
+  if (sources.format == "rocm-topo" && tables.count(kAmdFacts) > 0) sources.files.push_back(tables[kAmdFacts]);
   if (sources.format == "hwloc-xml" || sources.format == "topo-m")
     sources.files.insert(sources.files.end(), lists.begin(), lists.end());
   return sources;

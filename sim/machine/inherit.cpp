@@ -343,7 +343,9 @@ std::string unmeasured_note(const Topology& topology, const Calibration& calibra
     if (i == 0 && names.front() == machines.front().calibration.name && !alike.empty()) from += " (" + alike + ")";
   }
   return "nothing was measured on " + topology.name + ": " +
-         (from.empty() ? "figures are those of data sheets and tables"
+         (from.empty() ? "figures are those of data sheets and tables, as the nearest machine, " +
+                             machines.front().calibration.name + (alike.empty() ? "" : " (" + alike + ")") +
+                             ", has none of its kinds of cables and copies"
                        : "figures are inherited from " + from +
                              ", at their share of nominal rates, or those of data sheets and tables") +
          "; " + what_to_measure(topology);

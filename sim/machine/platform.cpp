@@ -236,7 +236,8 @@ void Platform::build_socket_routes() {
 void Platform::build_peer_routes() {
   const bool pcie = topology_.pcie_peer != PciePeer::kNone;
   const RouteGraph accelerators(topology_, links_, accelerator_rule());
-  const RouteGraph forwarding(topology_, links_, forwarding_rule()), peers(topology_, links_, pcie_peer_rule());
+  const RouteGraph forwarding(topology_, links_, forwarding_rule()),
+      peers(topology_, links_, pcie_peer_rule(topology_.pcie_peer));
   for (const int source : topology_.gpus()) {
     const RoutesFrom direct(accelerators, source);
     std::optional<RoutesFrom> forwarded, over_pcie;  // where something is not joined directly

@@ -53,9 +53,10 @@ RoutingRule host_rule() {
   return {[](const Cable& cable) { return is_pcie_cable(cable.kind) || is_accelerator_cable(cable.kind); },
           [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch; }};
 }
-RoutingRule pcie_peer_rule() {
+RoutingRule pcie_peer_rule(PciePeer peers) {
+  const bool across = peers == PciePeer::kAll;
   return {
-      [](const Cable& cable) { return is_pcie_cable(cable.kind); },
+      [across](const Cable& cable) { return is_pcie_cable(cable.kind) || (across && is_socket_cable(cable.kind)); },
       [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu; }};
 }
 RoutingRule socket_rule() {

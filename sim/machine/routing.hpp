@@ -47,8 +47,8 @@ RoutingRule accelerator_rule();
 RoutingRule forwarding_rule();
 /// From a device to a CPU: PCIe (and accelerator cables that end at a CPU), PCIe switches in between.
 RoutingRule host_rule();
-/// Peer access over PCIe: through switches and one root complex, never from CPU to CPU.
-RoutingRule pcie_peer_rule();
+/// Peer access over PCIe: through switches and one root complex; from CPU to CPU where all pairs have it.
+RoutingRule pcie_peer_rule(PciePeer peers);
 /// CPU to CPU.
 RoutingRule socket_rule();
 

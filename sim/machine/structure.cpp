@@ -14,8 +14,6 @@
 namespace linkcast::lending {
 namespace {
 
-bool is_amd_model(std::string_view words) { return words.starts_with("MI"); }
-
 const Device& end_of(const Topology& topology, const Cable& cable, int other_than) {
   return topology.devices[static_cast<std::size_t>(cable.a == other_than ? cable.b : cable.a)];
 }
@@ -28,7 +26,7 @@ const Device& first_gpu(const Topology& topology) {
 
 std::string maker_of(const Topology& topology) {
   const std::string& name = first_gpu(topology).model;
-  if (const auto model = find_gpu_model(name)) return is_amd_model(model->words) ? "amd" : "nvidia";
+  if (const auto model = find_gpu_model(name)) return is_amd_model(*model) ? "amd" : "nvidia";
   if (name.find("AMD") != std::string::npos) return "amd";
   for (const Cable& cable : topology.cables)
     if (const CableKind* kind = find_cable_kind(cable.kind);
@@ -66,7 +64,7 @@ Structure structure_of(const Topology& topology) {
 int generations_between(const Structure& a, const Structure& b) {
   std::set<int> releases = {a.sm, b.sm};
   for (const GpuModel& model : kGpuModels)
-    if ((is_amd_model(model.words) ? "amd" : "nvidia") == a.maker) releases.insert(model.sm);
+    if ((is_amd_model(model) ? "amd" : "nvidia") == a.maker) releases.insert(model.sm);
   const auto place = [&](int sm) { return static_cast<int>(std::distance(releases.begin(), releases.find(sm))); };
   return std::abs(place(a.sm) - place(b.sm));
 }

@@ -249,7 +249,7 @@ Topology parse_topology(const Json& json, const std::string& path) {
   t.name = r.required<std::string>("name");
   t.title = r.required<std::string>("title");
   t.source = r.required<std::string>("source");
-  t.pcie_peer = r.choice("pcie_peer", {"none", "same_socket"}) == "none" ? PciePeer::kNone : PciePeer::kSameSocket;
+  t.pcie_peer = read_spelled<PciePeer>(r, "pcie_peer").value();
   t.gpudirect_rdma = r.optional<bool>("gpudirect_rdma").value_or(true);
   t.inherits = r.optional<std::vector<std::string>>("inherits").value_or(std::vector<std::string>{});
   for (ObjectReader& d : r.objects("devices")) t.devices.push_back(read_device(d));

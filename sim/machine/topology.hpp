@@ -4,12 +4,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/spelled.hpp"
 
 namespace linkcast {
 
@@ -85,7 +87,10 @@ struct Route {
 };
 
 /// Which GPU pairs the CUDA runtime lets access each other's memory over PCIe.
-enum class PciePeer { kNone, kSameSocket };
+enum class PciePeer { kNone, kSameSocket, kAll };
+inline constexpr Spelling<PciePeer> kPciePeers[] = {
+    {PciePeer::kNone, "none"}, {PciePeer::kSameSocket, "same_socket"}, {PciePeer::kAll, "all"}};
+constexpr std::span<const Spelling<PciePeer>> spellings(PciePeer) { return kPciePeers; }
 
 class Topology {
  public:

@@ -61,6 +61,7 @@ class DiscoveredTopology {
   }
   void add_pcie(std::size_t index);
   void add_sockets();
+  [[nodiscard]] std::string pcie_peers() const;
   void add_nvlinks();
   void add_links_of(std::size_t index);
   void assume_nvlinks();
@@ -180,6 +181,19 @@ inline void DiscoveredTopology::add_nvlinks() {
   if (!any) assume_nvlinks();
 }
 
+/// Pairs with peer access, as topologies write it.
+inline std::string DiscoveredTopology::pcie_peers() const {
+  const auto has = [](const auto& pair) { return pair.peer_access; };
+  const auto across = [&](const auto& pair) {
+    const auto node = [&](int gpu) { return facts_.gpus[static_cast<std::size_t>(gpu)].numa_node; };
+    return node(pair.source) != node(pair.target);
+  };
+  const auto& pairs = facts_.pairs;
+  if (std::none_of(pairs.begin(), pairs.end(), has)) return "none";
+  const bool all = std::all_of(pairs.begin(), pairs.end(), has) && std::any_of(pairs.begin(), pairs.end(), across);
+  return all ? "all" : "same_socket";
+}
+
 inline Json DiscoveredTopology::make(const std::string& name) {
   for (std::size_t i = 0; i < facts_.gpus.size(); ++i)
     writer_.gpu(static_cast<int>(i), facts_.gpus[i].model, facts_.gpus[i].sm);
@@ -189,11 +203,10 @@ inline Json DiscoveredTopology::make(const std::string& name) {
   const bool no_nvlink = !writer_.has_cables();
   for (std::size_t i = 0; i < facts_.gpus.size(); ++i) add_pcie(i);
   add_sockets();
-  const bool peers = std::any_of(facts_.pairs.begin(), facts_.pairs.end(), [](const auto& p) { return p.peer_access; });
   return writer_.json(name, std::to_string(facts_.gpus.size()) + " x " + facts_.gpus.front().model,
                       std::string("linkcast-bench discovery: CUDA runtime, NVML and sysfs of the machine itself") +
                           (no_nvlink ? "" : "; assumed: no peer access over PCIe, NVLink hides whether there is"),
-                      no_nvlink && peers);
+                      no_nvlink ? pcie_peers() : "none");
 }
 
 }  // namespace detail

@@ -37,15 +37,28 @@ inline constexpr double kGraceOfOne_Bps = 450e9, kGraceOfTwo_Bps = 225e9;
 // whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
 inline constexpr std::array kGpuModels = {
     GpuModel{"GH200", 90, 18, 4, 5, true, 0, 4e12, 0, kGraceOfOne_Bps},  // before H100, which its name may hold too
+    GpuModel{"K40", 35, 0, 0, 3, false, 0, 2.88e11},
+    GpuModel{"K40M", 35, 0, 0, 3, false, 0, 2.88e11},
     GpuModel{"K80", 37, 0, 0, 3, false},
+    GpuModel{"M40", 52, 0, 0, 3, false, 0, 2.88e11},
+    GpuModel{"M60", 52, 0, 0, 3, false, 0, 1.6e11},
     GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11, kPascalL2_B},
     GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11, kPascalL2_B},
+    GpuModel{"P4", 61, 0, 0, 3, false, 0, 1.92e11},
     GpuModel{"P40", 61, 0, 0, 3, false},
+    GpuModel{"GTX 1080 Ti", 61, 0, 0, 3, false, 0, 4.84e11},
+    GpuModel{"GTX 1080", 61, 0, 0, 3, false, 0, 3.2e11},
+    GpuModel{"TITAN Xp", 61, 0, 0, 3, false, 0, 5.477e11},
+    GpuModel{"TITAN V", 70, 0, 0, 3, false, 0, 6.53e11},
     GpuModel{"V100S PCIE", 70, 0, 0, 3, false, 0, 1.134e12, kVoltaL2_B},
     GpuModel{"V100 PCIE", 70, 0, 0, 3, false, 0, 9e11, kVoltaL2_B},
     GpuModel{"V100 SXM2", 70, 6, 2, 3, false, 0, 9e11, kVoltaL2_B},
     GpuModel{"V100", 70, 6, 2, 3, true, 0, 9e11, kVoltaL2_B},
     GpuModel{"T4", 75, 0, 0, 3, false, 0, 3.2e11},
+    GpuModel{"T4G", 75, 0, 0, 3, false, 0, 3.2e11},
+    GpuModel{"TITAN RTX", 75, 2, 2, 3, false, 0, 6.72e11},
+    GpuModel{"Quadro RTX 8000", 75, 2, 2, 3, false, 0, 6.72e11},
+    GpuModel{"Quadro RTX 6000", 75, 2, 2, 3, false, 0, 6.72e11},
     GpuModel{"RTX 2080 Ti", 75, 2, 2, 3, false, 0, 6.16e11},
     GpuModel{"RTX 2080", 75, 1, 2, 3, false, 0, 4.48e11, kTuringL2_B},
     GpuModel{"A100 PCIE 80GB", 80, 12, 3, 4, false, 0, 1.935e12},
@@ -53,21 +66,36 @@ inline constexpr std::array kGpuModels = {
     GpuModel{"A100 80GB PCIE", 80, 12, 3, 4, false, 0, 1.935e12},
     GpuModel{"A100 SXM4 80GB", 80, 12, 3, 4, true, 0, 2.039e12},
     GpuModel{"A100", 80, 12, 3, 4, true, 0, 1.555e12},
+    GpuModel{"A800 80GB PCIE", 80, 8, 3, 4, false, 0, 1.935e12},
     GpuModel{"A800", 80, 8, 3, 4, true, 0, 2.039e12},
     GpuModel{"A30", 80, 4, 3, 4, false, 0, 9.33e11},
     GpuModel{"A10", 86, 0, 0, 4, false, 0, 6e11},
     GpuModel{"A10G", 86, 0, 0, 4, false, 0, 6e11},
+    GpuModel{"A16", 86, 0, 0, 4, false, 0, 2e11},
+    GpuModel{"A4000", 86, 0, 0, 4, false, 0, 4.48e11},
+    GpuModel{"A4500", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 6.4e11},
+    GpuModel{"A5500", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"A5000", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"A40", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 6.96e11},
     GpuModel{"A6000", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"RTX 3090", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 9.36e11},
+    GpuModel{"RTX 3080", 86, 0, 0, 4, false, 0, 7.6e11},
+    GpuModel{"RTX 3070", 86, 0, 0, 4, false, 0, 4.48e11},
     GpuModel{"L4", 89, 0, 0, 4, false, 0, 3e11},
     GpuModel{"L20", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"L40", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"L40S", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"RTX 4090", 89, 0, 0, 4, false, 0, 1.008e12},
+    GpuModel{"RTX 4080", 89, 0, 0, 4, false, 0, 7.168e11},
+    GpuModel{"RTX 5880 Ada", 89, 0, 0, 4, false, 0, 9.6e11},
+    GpuModel{"RTX 5000 Ada", 89, 0, 0, 4, false, 0, 5.76e11},
+    GpuModel{"RTX 4500 Ada", 89, 0, 0, 4, false, 0, 4.32e11},
+    GpuModel{"RTX 4000 Ada", 89, 0, 0, 4, false, 0, 3.6e11},
     GpuModel{"RTX 6000 Ada", 89, 0, 0, 4, false, 0, 9.6e11},
     GpuModel{"RTX PRO 6000", 120, 0, 0, 5, false, 0, 1.792e12},
+    GpuModel{"RTX PRO 5000", 120, 0, 0, 5, false, 0, 1.344e12},
+    GpuModel{"RTX PRO 4500", 120, 0, 0, 5, false, 0, 8.96e11},
+    GpuModel{"RTX 5080", 120, 0, 0, 5, false, 0, 9.6e11},
     GpuModel{"RTX 5090", 120, 0, 0, 5, false, 0, 1.792e12},
     GpuModel{"H100 PCIE", 90, 12, 4, 5, false, 0, 2e12},
     GpuModel{"H100 80GB PCIE", 90, 12, 4, 5, false, 0, 2e12},
@@ -82,13 +110,31 @@ inline constexpr std::array kGpuModels = {
     GpuModel{"B300", 103, 18, 5, 6, true, 0, 8e12},
     GpuModel{"GB300", 103, 18, 5, 6, true, 0, 8e12, 0, kGraceOfTwo_Bps},
     GpuModel{"GB10", 121, 0, 0, 0, false, 0, 2.73e11},  // on its CPU's package, no PCIe port
+    // source: AMD Instinct data sheets; of MI250 and MI250X one GCD
+    GpuModel{"MI50", 90, 0, 0, 4, false, 0, 1.024e12},
+    GpuModel{"MI60", 90, 0, 0, 4, false, 0, 1.024e12},
     GpuModel{"MI100", 90, 0, 0, 4, false, 0, 1.2288e12},
     GpuModel{"MI210", 90, 0, 0, 4, false, 0, 1.638e12},
-    GpuModel{"MI250X", 90, 0, 0, 4, false, 0, 1.638e12},  // of one GCD. source: AMD data sheets, this and the next
+    GpuModel{"MI250X", 90, 0, 0, 4, false, 0, 1.638e12},
+    GpuModel{"MI250", 90, 0, 0, 4, false, 0, 1.638e12},
+    GpuModel{"MI200 MCM OAM", 90, 0, 0, 4, false, 0, 1.638e12},  // as firmware calls MI250 and MI250X
+    GpuModel{"MI300A", 94, 0, 0, 5, false, 0, 5.3e12},
     GpuModel{"MI300X", 94, 0, 0, 5, false, 0, 5.3e12},
+    GpuModel{"MI308X", 94, 0, 0, 5, false, 0, 5.3e12},
     GpuModel{"MI325X", 94, 0, 0, 5, false, 0, 6e12},
+    GpuModel{"MI350X", 95, 0, 0, 5, false, 0, 8e12},
     GpuModel{"MI355X", 95, 0, 0, 5, false, 0, 8e12},
 };
+
+/// AMD's models are those whose name begins so.
+inline bool is_amd_model(const GpuModel& model) { return model.words.starts_with("MI"); }
+/// "MI50, MI60, ...": the models of AMD.
+inline std::string amd_model_names() {
+  std::string names;
+  for (const GpuModel& model : kGpuModels)
+    if (is_amd_model(model)) names += (names.empty() ? "" : ", ") + std::string(model.words);
+  return names;
+}
 
 struct NvlinkType {
   int generation = 0;

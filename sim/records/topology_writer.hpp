@@ -55,14 +55,9 @@ class TopologyWriter {
   [[nodiscard]] bool has_cables() const { return !cables_.empty(); }
 
   [[nodiscard]] Json json(const std::string& name, const std::string& title, const std::string& source,
-                          bool pcie_peer) const {
-    return {{"schema", "topology/1"},
-            {"name", name},
-            {"title", title},
-            {"source", source},
-            {"pcie_peer", pcie_peer ? "same_socket" : "none"},
-            {"devices", devices_},
-            {"cables", cables_}};
+                          const std::string& pcie_peer) const {
+    return {{"schema", "topology/1"}, {"name", name},        {"title", title},   {"source", source},
+            {"pcie_peer", pcie_peer}, {"devices", devices_}, {"cables", cables_}};
   }
 
  private:

@@ -20,7 +20,7 @@ GENERATOR = re.compile(r'fabric_generators\(\)\s*\.add\(\s*\{\s*"(\w+)"')
 BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
 
 MEANT = {  # (file, kind): which word of which program
-    ("calibrate/import/nccl_xml.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
+    ("calibrate/import/nccl_file_parts.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
     ("calibrate/import/topo_m.cpp", "c2c"): "what nvidia-smi topo -m leaves out, after the model of the GPU",
     ("calibrate/import/infragraph_graph.cpp", "c2c"): "InfraGraph describes links in words",
     ("calibrate/import/infragraph_graph.cpp", "qpi"): "the same",

@@ -57,7 +57,7 @@ const std::vector<WrongFile> kTopologies = {
     {"no_gpu", ":/devices: no gpu"},
     {"engine_of_gpu", ":/devices/0/engine: belongs to a nic"},
     {"engine_zero", ":/devices/4/engine/packet: must be above 0"},
-    {"pcie_peer", ":/pcie_peer: 'all' is not allowed: one of none, same_socket"},
+    {"pcie_peer", ":/pcie_peer: 'some' is not allowed: one of none, same_socket, all"},
     {"version", ":/schema: 'topology/2' is not allowed (did you mean 'topology/1'?): one of " + kSchemas},
     {"no_schema", ":/schema: missing key"}};
 

@@ -179,8 +179,9 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
        {kFit + input + "cpu_as_peer.json", input + "cpu_as_peer.json:/points/0: 'cpu0' is no GPU: "},
        {kFit + input + "unknown_device.json",
         input + "unknown_device.json:/points/0: 'gpu9' is no device of topology p100-dgx1\n"},
-       {kFit + input + "no_peer_access.json",
-        input + "no_peer_access.json:/points/0: topology p100-dgx1 gives these two GPUs no peer access\n"},
+       {kFit + input + "no_peer_access.json", input + "no_peer_access.json:/points/0: topology p100-dgx1 gives these "
+                                                      "two GPUs no peer access: where they have it, "
+                                                      "pcie_peer of the topology is same_socket or all\n"},
        {kFit + input + "via_without_link.json",
         input + "via_without_link.json:/points/0: topology p100-dgx1 has no direct link from via to both ends\n"},
        {kFit + data + " --inherit absent.json", "absent.json: no such file, or not readable\n"},

@@ -237,8 +237,8 @@ TEST_CASE("a topology needs a name, known options and the right number of files"
         "option speed: unknown option; known to this format: gpu, nvlink, nvswitch, partial, pcie, pcie_peer");
   CHECK(error_of({}, "box", 2) == "file: 2 files are given, this format reads one");
   CHECK(error_of({{"partial", "maybe"}}, "box", 1) == "option partial: 'maybe' is not allowed: one of no, yes");
-  CHECK(error_of({{"pcie_peer", "all"}}, "box", 1) ==
-        "option pcie_peer: 'all' is not allowed: one of none, same_socket");
+  CHECK(error_of({{"pcie_peer", "some"}}, "box", 1) ==
+        "option pcie_peer: 'some' is not allowed: one of all, none, same_socket");
   CHECK(error_of({{"nvlink", "two"}}, "box", 1) == "option nvlink: 'two' is no whole number above 0");
   CHECK(error_of({{"nvlink", ""}}, "box", 1) == "option nvlink: has no value");
   CHECK(error_of({{"nvlink", "2"}}, "box", 1) == "option nvlink: GPUs of sm 90 have NVLink 4");

@@ -1,6 +1,7 @@
 // Tables of nvidia-smi as people paste them, and names of GPUs as people spell them.
 #include <map>
 
+#include "sim/machine/routing.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "sim/records/node_groups.hpp"
 #include "tests/support/error_of.hpp"
@@ -99,6 +100,105 @@ TEST_CASE("topo -p2p is another table", "[unit][import]") {
         std::string::npos);
 }
 
+TEST_CASE("topo -p2p behind topo -m says who has peer access over PCIe", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-p2p-behind.txt"}, {{"gpu", "RTX 4090"}});
+  REQUIRE(t.gpus().size() == 3);
+  CHECK(t.pcie_peer == PciePeer::kSameSocket);  // OK of gpu0 and gpu1 on node 0, CNS to gpu2 on node 1
+  CHECK(cable(t, "gpu2", "cpu1").kind == "pcie4");
+  const auto peers = [](const std::vector<std::pair<std::string, std::string>>& changes, const Options& more = {}) {
+    const Changed file("topo-p2p-behind.txt", changes);
+    Options options = {{"gpu", "RTX 4090"}};
+    options.insert(more.begin(), more.end());
+    return import_file("topo-m", {file.path()}, options).pcie_peer;
+  };
+  CHECK(peers({{"CNS", "OK"}}) == PciePeer::kAll);
+  CHECK(peers({{"\tOK", "\tNS"}}) == PciePeer::kNone);
+  CHECK(peers({{"-p2p r", "-p2p n"}}) == PciePeer::kNone);  // of NVLinks
+  CHECK(peers({{"-p2p r", "-p2p r"}}, {{"pcie_peer", "all"}}) == PciePeer::kAll);
+  const Changed twice("topo-p2p-behind.txt", {{"-p2p r\n \tGPU0\tGPU1\tGPU2\n GPU0\tX\tOK\tCNS",
+                                               "-m\n \tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tSYS\t0-15\t0"}});
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("topo-m", {twice.path()}, {{"gpu", "RTX 4090"}});
+        }).find("a second table, in which 'GPU0' differs from line 3") != std::string::npos);
+}
+
+TEST_CASE("peer access across sockets is a route over both CPUs", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-p2p-behind.txt"}, {{"gpu", "RTX 4090"}, {"pcie_peer", "all"}});
+  const Topology inside = import_file("topo-m", {"topo-p2p-behind.txt"}, {{"gpu", "RTX 4090"}});
+  const auto routed = [](const Topology& topology, std::size_t to) {
+    const RoutingRule rule = pcie_peer_rule(topology.pcie_peer);
+    std::vector<Link> links;
+    for (std::size_t i = 0; i < topology.cables.size(); ++i) {
+      links.push_back({static_cast<int>(i), topology.cables[i].a, topology.cables[i].b});
+      links.push_back({static_cast<int>(i), topology.cables[i].b, topology.cables[i].a});
+    }
+    const auto route = RoutesFrom(RouteGraph(topology, links, rule), topology.gpus()[0]).to(topology.gpus()[to]);
+    return route ? route->links.size() : 0;
+  };
+  CHECK(routed(t, 2) == 3);  // gpu0-cpu0, cpu0-cpu1, cpu1-gpu2
+  CHECK(routed(inside, 1) == 2);
+  CHECK(routed(inside, 2) == 0);
+}
+
+TEST_CASE("topo -m with the prefix that a launcher puts before each line", "[unit][import]") {
+  for (const std::string prefix : {"node7: ", "[0] ", "> ", "[pod/job-0/main] ", "    "}) {
+    INFO(prefix);
+    std::string text = text_of_file(input("topo-p2p-behind.txt")), all;
+    std::istringstream in(text.substr(text.find('\n') + 1));
+    for (std::string line; std::getline(in, line);) all += prefix + line + "\n";
+    const ScratchFolder scratch;
+    const std::string path = (scratch / "topo.txt").string();
+    std::ofstream(path) << all;
+    CHECK(import_file("topo-m", {path}, {{"gpu", "RTX 4090"}}).gpus().size() == 3);
+  }
+}
+
+TEST_CASE("topo -m of an AC922: NVLinks that lead to no GPU lead to the CPU of POWER", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-ac922.txt"}, {{"gpu", "Tesla V100-SXM2-16GB"}});
+  for (std::size_t i = 0; i < 4; ++i)  // six of a V100, three to its neighbour. source: IBM AC922 with four GPUs
+    CHECK(text_of_cable(t, gpu_id(i), i < 2 ? "cpu0" : "cpu8", "nvlink2") == "3 x 25 GB/s");
+  CHECK(cable(t, "cpu0", "cpu8").kind == "xbus");
+  CHECK(t.source.find("assumed: CPUs of POWER9") != std::string::npos);
+  const Topology intel = import_file("topo-m", {"topo-ac922.txt"}, {{"gpu", "V100-SXM2"}, {"cpu", "intel"}});
+  CHECK(cable(intel, "gpu0", "cpu0").kind == "pcie3");
+}
+
+TEST_CASE("NCCL's XML: adapters of class 0x0801, Broadcom's switches of two levels", "[unit][import]") {
+  const Topology direct = import_file("nccl-xml", {"nccl-data-direct.xml"});
+  REQUIRE(direct.gpus().size() == 2);
+  CHECK(direct.find("nic0"));
+  CHECK(cable(direct, "gpu0", "nvs0").count == 18);
+  CHECK(text_of_cable(direct, "gpu1", "cpu0", "c2c") == "5 x 44.712 GB/s");
+  const Topology one = import_file("nccl-xml", {"nccl-broadcom.xml"});
+  CHECK(text_of_cable(one, "gpu0", "plx0", "pcie5") == "1 x 63.015 GB/s");
+  CHECK(cable(one, "plx0", "cpu0").kind == "pcie5");
+  CHECK(one.source.find("assumed: one Broadcom switch where PCI shows two levels of it") != std::string::npos);
+  for (const Cable& c : one.cables) CHECK(c.kind != "pcie2");
+  const Changed cascade("nccl-broadcom.xml", {{"subsystem_device=\"0x1003\"", "subsystem_device=\"0x0072\""}});
+  CHECK(cable(import_file("nccl-xml", {cascade.path()}), "plx1", "plx0").kind == "pcie2");  // two chips
+  const Changed other("nccl-broadcom.xml", {{"vendor=\"0x1000\"", "vendor=\"0x11f8\""}});
+  CHECK(import_file("nccl-xml", {other.path()}).source.find("finding: plx1 hangs at plx0 by PCIe 2 x16, 8 GB/s") !=
+        std::string::npos);
+}
+
+TEST_CASE("NCCL's XML: GPUs with sm and no NVLinks get them by gpu and nvswitch", "[unit][import]") {
+  const std::string file = "nccl-no-nvlinks.xml";
+  const auto error = [&](const Options& options) {
+    return linkcast::test::error_of([&] { return import_json("nccl-xml", {file}, options); });
+  };
+  CHECK(import_file("nccl-xml", {file}).source.find("assumed: no NVLinks, the file names none") != std::string::npos);
+  const Topology t = import_file("nccl-xml", {file}, {{"gpu", "H100"}, {"nvswitch", "yes"}});
+  for (std::size_t i = 0; i < 4; ++i) CHECK(text_of_cable(t, gpu_id(i), "nvs0", "nvlink4") == "18 x 25 GB/s");
+  CHECK(t.source.find("assumed: the 18 NVLinks of each H100 lead to NVSwitches, as option nvswitch says") !=
+        std::string::npos);
+  CHECK_FALSE(import_file("nccl-xml", {file}, {{"gpu", "H100"}, {"nvswitch", "no"}}).find("nvs0"));
+  CHECK(error({{"nvswitch", "yes"}}).find("needs option gpu=MODEL") != std::string::npos);
+  CHECK(error({{"gpu", "H100 PCIe"}, {"nvswitch", "yes"}}).find("hangs on no NVSwitch") != std::string::npos);
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("nccl-xml", {"nccl-broadcom.xml"}, {{"nvswitch", "yes"}});
+        }).find("the file itself says where the links of its GPUs lead") != std::string::npos);
+}
+
 TEST_CASE("a cloud's NCCL_TOPO_FILE: GPUs by option, NVLinks of the model, text between elements", "[unit][import]") {
   const Topology t = import_file("nccl-xml", {"nccl-cloud.xml"}, {{"gpu", "H100"}});
   REQUIRE(t.gpus().size() == 2);
@@ -173,7 +273,7 @@ TEST_CASE("InfraGraph: the model's NVLinks where an edge gives no rate, switches
 TEST_CASE("rocm-smi --showtopo", "[unit][import]") {
   const Topology t = import_file("rocm-topo", {"rocm-topo.txt"}, {{"gpu", "MI300X"}, {"cpu", "amd"}});
   CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
-  CHECK(cable(t, "gpu0", "gpu1").count == 7);  // all that the model has lead to its only peer
+  CHECK(cable(t, "gpu0", "gpu1").count == 1);  // as every two GPUs of its board, whichever of them are shown
   CHECK(cable(t, "gpu1", "cpu1").kind == "pcie5");
   CHECK(linkcast::test::error_of([&] {
           return import_json("rocm-topo", {"topo-h200.txt"}, {{"gpu", "MI300X"}});
