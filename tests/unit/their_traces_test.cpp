@@ -115,4 +115,72 @@ TEST_CASE("pytorch-et: schema 1.0.1 has parent, lists and tensors", "[trace][imp
   CHECK(trace->notes("assumed: collectives are of all ranks"));
 }
 
+TEST_CASE("pytorch-et: schema 1.0.2 describes collectives by inputs, groups by process_group:init", "[trace][import]") {
+  const auto trace = imported_trace("pytorch-et", {trace_sample("pytorch-et-1.0.2.json")}, {{"compute", "0us"}});
+  REQUIRE(trace->events.size() == 3);  // "wait" is none
+  CHECK(trace->events[0].op == "all_reduce");
+  CHECK(trace->events[0].size_B == 4096 * 4);
+  CHECK(trace->events[1].op == "all_reduce");
+  CHECK(trace->events[1].size_B == 1024 * 4);
+  CHECK(trace->events[2].op == "all_gather");
+  CHECK(trace->events[2].size_B == 2 * 256 * 4);  // both parts
+  CHECK(trace->events[0].stream == "group 0");
+  CHECK(trace->head.groups.size() == 1);
+  CHECK(trace->head.groups.count("0 of 2 from 0") == 1);
+  CHECK_FALSE(trace->notes("assumed: collectives are of all ranks"));
+}
+
+TEST_CASE("pytorch-et: what versions of PyTorch put behind the name of a collective", "[trace][import]") {
+  const std::string sample = text_of_file(trace_sample("pytorch-et-1.0.2.json"));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = sample;
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    REQUIRE(text != sample);
+    return trace_of("pytorch-et", text, {{"compute", "0us"}});
+  };
+  // 2.2 and 2.3: first rank, stride and size; 2.4: number and whether it is a message, name and description of the
+  // group
+  const auto later = with("9001, 0, \"allreduce\", [], [], 2", "9001, 0, \"allreduce\", [], [], 0, 1, 2");
+  CHECK(later->events[0].size_B == 4096 * 4);
+  CHECK(later->events[0].group == "0 of 2 from 0");
+  const auto named = with("10, 9001, 0,", "[10, false], [\"0\", \"default_pg\"], 0,");
+  CHECK(named->events[0].group == "0 of 2 from 0");
+  CHECK(named->events[0].stream == "group 0");
+  // 2.0: ranks of the job by number, and pg_id
+  const auto older = with(R"(\"pg_name\": \"0\")", R"(\"pg_id\": \"default_pg\")");
+  CHECK(older->events[0].group == "default_pg of 2 from 0");
+  const auto listed = with(R"(\"ranks\": [])", R"(\"ranks\": {\"3\": 1, \"7\": 0})");
+  CHECK(listed->events[0].group == "0 of 2 from 7");
+  // no list of groups: all ranks, where the group has as many
+  const auto none = with("## process_group:init ##", "## something else ##");
+  CHECK(none->events[2].size_B == 2 * 256 * 4);
+  // six sizes of parts are no tensor
+  const auto parts = with("\"allreduce\", [], []", "\"alltoall_base\", [1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]");
+  CHECK(parts->events[0].op == "alltoall");
+  CHECK(parts->events[0].size_B == 4096 * 4);
+}
+
+TEST_CASE("pytorch-et: what a description by inputs lacks is said with its place", "[trace][import][bad_input]") {
+  const std::string sample = text_of_file(trace_sample("pytorch-et-1.0.2.json"));
+  const auto error = [&](const std::string& from, const std::string& to) {
+    std::string text = sample;
+    text.replace(text.find(from), from.size(), to);
+    return trace_error("pytorch-et", text, {{"compute", "0us"}});
+  };
+  CHECK(error("\"allreduce\"", "12") == "FILE:/nodes/3/inputs: name no collective");
+  CHECK(error("\"allreduce\"", "\"allsort\"") == "FILE: node 4: collective 'allsort' is not known to this importer");
+  CHECK(error("[], [], 2", "[], [], 0") == "FILE:/nodes/3/inputs: the size of the group is not that of a group");
+  const ScratchFolder folder;
+  std::string text = sample;
+  text.replace(text.find("## process_group:init ##"), 24, "## something else ##");
+  std::vector<std::string> files;
+  for (const char* name : {"a.json", "b.json", "c.json"}) {
+    files.push_back((folder / name).string());
+    std::ofstream(files.back()) << text;
+  }
+  CHECK_THROWS_WITH(imported_trace("pytorch-et", files, {{"compute", "0us"}}),
+                    files[0] + ": node 4: 2 of 3 ranks are in the process group, and no process_group:init says which");
+}
+
 }  // namespace linkcast::test::their_traces_test
