@@ -195,10 +195,13 @@ constexpr std::array<const char*, 10> kCollectives{"all_reduce",     "reduce",  
                                                    "reduce_scatter", "all_reduce"};
 constexpr std::size_t kBarrier = 9;
 
+const std::string kCpu = "cpu";
+
 struct Node {
   std::uint64_t id = 0;
   TraceEvent event;  ///< without rank, id, stream and what it waits for
   std::string resource;
+  bool queues = false;  ///< behind what was issued to its resource before
   std::vector<std::uint64_t> needs;
 };
 
@@ -234,6 +237,7 @@ class ChakraFile {
     node.needs.assign(read.data_deps().begin(), read.data_deps().end());
     if (settings_.control) node.needs.insert(node.needs.end(), read.ctrl_deps().begin(), read.ctrl_deps().end());
     fill(read, node);
+    if (node.resource != kCpu) on_stream(read, node);
     return node;
   }
   [[noreturn]] void fail(const std::string& what) const { throw InputError(at_ + ": " + what); }
@@ -271,8 +275,17 @@ class ChakraFile {
     }
   }
 
+  /// A node that names its stream is behind all others that do.
+  void on_stream(const chakra_et::Node& read, Node& node) const {
+    const chakra_et::Attribute* stream = find(read, "stream");
+    if (stream == nullptr) return;
+    const bool text = stream->value_case() == chakra_et::Attribute::kStringVal;
+    node.resource = "stream " + (text ? shown(stream->string_val()) : std::to_string(number(*stream, "stream")));
+    node.queues = true;
+  }
+
   void compute(const chakra_et::Node& read, Node& node) const {
-    node.resource = find(read, "is_cpu_op") != nullptr && whole(read, "is_cpu_op") != 0 ? "cpu" : "gpu";
+    node.resource = find(read, "is_cpu_op") != nullptr && whole(read, "is_cpu_op") != 0 ? kCpu : "gpu";
     node.event.time_s = static_cast<double>(read.duration_micros()) / 1e6;
     if (read.duration_micros() > 0 || read.type() != chakra_et::COMP_NODE || find(read, "num_ops") == nullptr) return;
     const std::int64_t operations = whole(read, "num_ops");
@@ -313,6 +326,7 @@ class ChakraFile {
              ": add option groups=FILE, JSON with the ranks of each, e.g. {\"0\": [0, 1]}");
     }
     node.resource = "group " + node.event.group;
+    node.queues = true;
   }
 
   static const chakra_et::Attribute* find(const chakra_et::Node& read, const std::string& name) {
@@ -398,7 +412,8 @@ void write_rank(const std::string& path, int rank, const Settings& settings, Tra
     TraceEvent event = std::move(nodes[i].event);
     event.rank = rank;
     event.id = ids[i] = ++id;
-    event.stream = streams.add(i, nodes[i].resource, before[i]);
+    event.stream = nodes[i].queues ? streams.add_to_queue(i, nodes[i].resource, before[i])
+                                   : streams.add(i, nodes[i].resource, before[i]);
     for (const std::size_t earlier : before[i]) {
       if (!streams.same_stream(i, earlier)) event.after.push_back(ids[earlier]);
       if (--waiting[earlier] == 0) streams.forget(earlier);
@@ -465,6 +480,9 @@ class ChakraImporter final : public TraceImporter {
     header.notes.emplace_back(settings.control ? "nodes wait for data_deps and ctrl_deps" : "nodes wait for data_deps");
     header.notes.emplace_back("assumed: comm_size is the whole of a collective, as nccl-tests says it");
     header.notes.emplace_back("assumed: nodes that do not wait for each other run at once; memory nodes are compute");
+    header.notes.emplace_back(
+        "assumed: collectives of one process group run one after the other, in the order of the file; nodes with an "
+        "attribute stream queue on that stream");
     sink.header(header);
     for (int rank = 0; rank < settings.ranks; ++rank) write_rank(files[at(rank)], rank, settings, sink);
   }

@@ -183,4 +183,64 @@ TEST_CASE("pytorch-et: what a description by inputs lacks is said with its place
                     files[0] + ": node 4: 2 of 3 ranks are in the process group, and no process_group:init says which");
 }
 
+TEST_CASE("chakra: collectives of one process group queue, of two do not", "[trace][import]") {
+  const auto node = [](int id, const std::string& group, const std::string& more = "") {
+    return R"({"id": )" + std::to_string(id) +
+           R"(, "name": "c", "type": "COMM_COLL_NODE", "attr": [{"name": "comm_type",
+      "int64Val": "0"}, {"name": "comm_size", "uint64Val": "1073741824"}, {"name": "pg_name", "stringVal": ")" +
+           group + "\"}" + more + "]}";
+  };
+  const auto compute = [](int id, int us, const std::string& more = "") {
+    return R"({"id": )" + std::to_string(id) + R"(, "name": "k", "type": "COMP_NODE", "durationMicros": ")" +
+           std::to_string(us) + R"(", "attr": [)" + more + "]}";
+  };
+  const ScratchFolder folder;
+  const std::string groups = (folder / "groups.json").string();
+  std::ofstream(groups) << R"({"0": [0, 1], "1": [0, 1]})";
+  const auto streams = [&](const std::string& text) {
+    const std::vector<std::string> files = {(folder / "a.0.et").string(), (folder / "a.1.et").string()};
+    for (const std::string& file : files) std::ofstream(file) << text;
+    std::vector<std::string> found;
+    const auto trace = imported_trace("chakra", files, {{"groups", groups}});
+    for (const TraceEvent& event : trace->of(0)) found.push_back(event.stream);
+    return found;
+  };
+  using Streams = std::vector<std::string>;
+  CHECK(streams(node(1, "0") + node(2, "0") + node(3, "1") + node(4, "0")) ==
+        Streams{"group 0", "group 0", "group 1", "group 0"});
+  const std::string seven = R"(, {"name": "stream", "int64Val": "7"})",
+                    alone = R"({"name": "stream", "int64Val": "7"})";
+  CHECK(streams(node(1, "0", seven) + node(2, "1", seven) + compute(3, 5, alone) + compute(4, 5)) ==
+        Streams{"stream 7", "stream 7", "stream 7", "gpu"});
+  CHECK(streams(compute(1, 5, alone + R"(, {"name": "is_cpu_op", "boolVal": true})")) == Streams{"cpu"});
+}
+
+TEST_CASE("chakra: a replay of collectives that queue takes as long as one after the other", "[trace][import]") {
+  // The same three calls, that wait for nothing and that wait for the call before.
+  const auto file = [](bool chained) {
+    std::string text;
+    for (int id = 1; id <= 3; ++id)
+      text += R"({"id": )" + std::to_string(id) + R"(, "name": "c", "type": "COMM_COLL_NODE", )" +
+              (chained && id > 1 ? "\"dataDeps\": [\"" + std::to_string(id - 1) + "\"], " : std::string()) +
+              R"("attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "uint64Val": "1073741824"}]})";
+    return text;
+  };
+  const ScratchFolder folder;
+  const auto makespan_s = [&](const std::string& text, const std::string& name) {
+    std::string line = "import chakra";
+    for (const char* rank : {"0", "1"}) {
+      const std::string path = (folder / (name + "." + rank + ".et")).string();
+      std::ofstream(path) << text;
+      line += " '" + path + "'";
+    }
+    const std::string trace = (folder / (name + ".jsonl")).string();
+    REQUIRE(run_program(line + " --out '" + trace + "'").code == 0);
+    const Run run = run_program("replay '" + trace + "' --platform hgx-h200 --json");
+    REQUIRE(run.code == 0);
+    return Json::parse(run.out)["makespan_s"].get<double>();
+  };
+  const double free_s = makespan_s(file(false), "free"), chained_s = makespan_s(file(true), "chained");
+  CHECK(free_s == Approx(chained_s).epsilon(0.01));
+}
+
 }  // namespace linkcast::test::their_traces_test
