@@ -29,11 +29,18 @@ std::string_view said_in(std::string_view line) {
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
 
-/// Lines of NCCL_DEBUG=INFO that tell multicast by NVSwitch: the variable, or channels that use it.
-void note_nvls(const TextFile& file, NcclRun& run) {
-  static const Regex set(R"(.*NCCL_NVLS_ENABLE set by environment to (\d+).*)");
+/// Lines of NCCL_DEBUG=INFO that tell multicast by NVSwitch (the variable, or channels that use it) and other settings.
+void note_settings(const TextFile& file, NcclRun& run) {
+  static const Regex set(R"(.*?(NCCL_[A-Z0-9_]+) set by environment to (\S+?)\.?\s*)");
   static const Regex channels(R"(.* (\d+) nvls channels.*)");
-  if (const Match match = set.whole(file.line()); match && match[1] == "0") run.nvls = false;
+  if (const Match match = set.whole(file.line())) {
+    const std::string name = match[1];
+    if (name == "NCCL_NVLS_ENABLE") {
+      if (match[2] == "0") run.nvls = false;
+    } else if (!name.starts_with("NCCL_DEBUG")) {
+      run.environment[name] = match[2];
+    }
+  }
   if (const Match match = channels.whole(file.line()); match && !run.nvls) run.nvls = match[1] != "0";
 }
 
@@ -177,7 +184,7 @@ void TextReader::read_line() {
       R"((?:.*\s)?(N|(R))CCL version\s*:?\s*(\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
   const std::string_view said = said_in(file_.line());
   if (said.empty()) return;
-  note_nvls(file_, run_);
+  note_settings(file_, run_);
   if (const Match match = library.whole(said)) {
     const bool rccl = match.has(2);
     run_.rccl = run_.rccl || rccl;
@@ -217,7 +224,7 @@ void TextReader::read_table(const Columns& columns) {
       run_.rows.push_back(read_row(file_, columns));
       continue;
     }
-    note_nvls(file_, run_);
+    note_settings(file_, run_);
     if (!words.empty() && words.front() != "#" && !is_debug_line(file_.line())) pass_over();
   }
   if (run_.rows.empty()) file_.fail("the table has no row");

@@ -1,5 +1,6 @@
 #pragma once
 // Output of the programs of nccl-tests, text or JSON (-J), in one shape.
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,9 @@ struct NcclRun {
     std::optional<int> threads, gpus_per_thread, graph_launches, calls_per_group;
   };
   Issue issue{};
-  std::optional<bool> nvls{};   ///< what NCCL's own lines say of multicast by NVSwitch
-  std::vector<NcclRank> ranks;  ///< empty: not printed
+  std::optional<bool> nvls{};                        ///< what NCCL's own lines say of multicast by NVSwitch
+  std::map<std::string, std::string> environment{};  ///< other variables that they say were set, debugging aside
+  std::vector<NcclRank> ranks;                       ///< empty: not printed
   std::vector<NcclRow> rows;
   std::vector<std::string> notes;  ///< what was passed over
 };

@@ -273,8 +273,8 @@ bool multicast_takes(const NcclRow& row) {
   return known != kAllowed.end() && known->second.count(row.redop) > 0;
 }
 
-/// In the words of a record's settings, which a query of these points follows.
-void note_multicast(const NcclRun& run, const std::optional<bool>& off, RecordBuilder& record) {
+/// In the words of a record's settings: a query of these points follows multicast and peer access.
+void note_settings(const NcclRun& run, const std::optional<bool>& off, RecordBuilder& record) {
   std::optional<bool> nvls = off ? std::optional(!*off) : run.nvls;
   if (off && run.nvls && *run.nvls != *nvls)
     throw InputError(fmt::format("option nvls: is '{}', {} says otherwise", *nvls ? "on" : "off", run.place));
@@ -282,9 +282,12 @@ void note_multicast(const NcclRun& run, const std::optional<bool>& off, RecordBu
     record.note("Multicast by NVSwitch does not take this type and reduction: these points are without it.");
     nvls = false;
   }
-  if (!nvls) return;
-  record.environment("nvls", *nvls ? "on" : "off", run.place);
-  record.method("settings", *nvls ? "NCCL_NVLS_ENABLE=1" : "NCCL_NVLS_ENABLE=0");
+  std::string settings = !nvls ? "" : *nvls ? "NCCL_NVLS_ENABLE=1" : "NCCL_NVLS_ENABLE=0";
+  for (const auto& [name, value] : run.environment) settings += (settings.empty() ? "" : ", ") + name + "=" + value;
+  if (nvls) record.environment("nvls", *nvls ? "on" : "off", run.place);
+  if (!settings.empty()) record.method("settings", settings);
+  if (!run.environment.empty())
+    record.note("NCCL ran with " + settings + ": a forecast of these points needs the same settings (nccl_env).");
 }
 
 }  // namespace
@@ -312,7 +315,7 @@ void add_file(const ImportRequest& request, const std::string& path, const Json&
     record.source(program + (run.version.empty() ? "version not printed" : run.version));
     for (const std::string& note : run.notes) record.note(note);
     note_types(run, path, record);
-    note_multicast(run, option_second(request, "nvls", "on", "off"), record);
+    note_settings(run, option_second(request, "nvls", "on", "off"), record);
     if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
     Json common{{"op", op_of(run, op, path, record)}};
     common.update(members_of(run, members));

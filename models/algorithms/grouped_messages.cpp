@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "models/algorithms/channel_fill.hpp"
 #include "sim/base/index.hpp"
 #include "sim/forecast/alignment.hpp"
 #include "sim/forecast/host_path.hpp"
@@ -239,7 +238,10 @@ class GroupedMessages final : public Algorithm {
     const double fill_s = std::min(kLast_B, block_B) / Bps;
     if (job.op.traits().root) return 1 + fill_s / flow_s / job.calls;
     const double in_step_s = plan.links_s + block_B / Bps;
-    const double lost_s = std::max(0.0, in_step_s - flow_s) * activities::share_in_step(block_B / kChunk_B);
+    // source: NCCL_P2P_NVL_CHUNKSIZE 512 KiB (src/init.cc), at most a step of the buffer
+    constexpr double kMost_B = 524288;
+    const double rounds = block_B / std::min(kMost_B, job.step_B("Simple"));
+    const double lost_s = std::max(0.0, in_step_s - flow_s) * activities::share_in_step(rounds);
     return 1 + (fill_s + lost_s) / flow_s;
   }
 };

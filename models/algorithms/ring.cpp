@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/algorithms/channel_fill.hpp"
 #include "models/algorithms/phases.hpp"
 #include "models/algorithms/ring_cost.hpp"
 #include "sim/base/index.hpp"
@@ -22,11 +21,11 @@ using collective::CollectivePlan;
 using collective::CostRequest;
 using collective::Figure;
 
-// A block takes so much of each rank's part in one round. source: NCCL's buffers: 4 slots of 512 KiB a chunk, one of
-// 32 KiB in LL, one of 576,000 B in LL128 (SOURCES.md)
-double round_B(std::string_view protocol) {
-  constexpr double kSimple_B = 2097152, kLL_B = 32768, kLL128_B = 576000;
-  return protocol == "LL" ? kLL_B : protocol == "LL128" ? kLL128_B : kSimple_B;
+/// A block takes so much of each rank's part in one round: four steps of its buffer in Simple, else one.
+/// @source  NCCL 2.30.7: ALLREDUCE_CHUNKSTEPS in src/include/collectives.h
+double round_B(const CollectiveJob& job, const std::string& protocol) {
+  constexpr double kSimpleSteps = 4;
+  return job.step_B(protocol) * (protocol == "Simple" ? kSimpleSteps : 1);
 }
 
 /// Times around a closed ring: sums on the way, and then the results.
@@ -192,7 +191,7 @@ void add_ring(ClusterProblem& problem, const Communicator& communicator, int rin
 
 /// Once in a row of calls a chain's last rank waits until each before it has passed on a whole chunk of every block.
 double chain_fill(const CollectiveJob& job, int blocks) {
-  return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) / job.calls;
+  return 1 + job.op.steps(job.ranks()) * std::min(1.0, job.step_B("Simple") * blocks / job.size_B) / job.calls;
 }
 
 Schedule ring_all_reduce(int ranks) { return {ranks, {ring_phase(ranks, 0, true), ring_phase(ranks, 1, false)}}; }
@@ -285,7 +284,7 @@ class Ring final : public TableAlgorithm {
     const double step_s = blocks / work.all();
     const double together = step_s * work.in_step(plan.links_s / (work.steps() * step_s));
     const double part_B = job.size_B / (job.op.closed() ? job.ranks() : 1) / plan.choice.blocks;
-    const double rounds = std::max(1.0, part_B / round_B(plan.choice.protocol));
+    const double rounds = std::max(1.0, part_B / round_B(job, plan.choice.protocol));
     return apart + std::max(0.0, together - apart) * activities::share_in_step(rounds);
   }
 };

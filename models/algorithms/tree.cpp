@@ -2,7 +2,6 @@
 #include <cmath>
 #include <utility>
 
-#include "models/algorithms/channel_fill.hpp"
 #include "models/algorithms/tree_edges.hpp"
 #include "sim/base/index.hpp"
 #include "sim/forecast/collective_plan.hpp"
@@ -114,10 +113,10 @@ void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, Colle
   }
 }
 
-/// What a block takes before it passes it on, where few of them on a route of `depth` hops cut it.
+/// What a block takes before it passes it on: a step, less where few of them on a route of `depth` hops cut it.
 /// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
-double cut_chunk_B(double block_B, double depth) {
-  double chunk_B = kChunk_B;
+double cut_chunk_B(double step_B, double block_B, double depth) {
+  double chunk_B = step_B;
   const auto halve = [&](double wanted, double least_B) {
     while (std::floor(block_B / chunk_B) < wanted && chunk_B > least_B) chunk_B /= 2;
   };
@@ -130,13 +129,14 @@ double cut_chunk_B(double block_B, double depth) {
 /// The same of a tree between nodes. source: NCCL's chunks by protocol (models/libraries/SOURCES.md, "Chunks of trees")
 double chunk_between_B(const CollectiveJob& job, const collective::Choice& choice) {
   const double block_B = job.size_B / choice.blocks, members = static_cast<double>(job.communicator.gpus.size());
-  if (choice.protocol == "LL") return 32768;
+  const double step_B = job.step_B(choice.protocol);
+  if (choice.protocol == "LL") return step_B;
   if (choice.protocol == "Simple") {
-    if (choice.whole_chunks) return kChunk_B;
-    return cut_chunk_B(block_B, members - 1 + std::log2(job.communicator.nodes));
+    if (choice.whole_chunks) return step_B;
+    return cut_chunk_B(step_B, block_B, members - 1 + std::log2(job.communicator.nodes));
   }
   const double depth = 1 + std::log2(job.communicator.nodes) + members / 10;
-  double chunk_B = 576000;
+  double chunk_B = step_B;
   const auto halve = [&](double wanted, double least_B) {
     while (block_B / chunk_B < wanted && chunk_B > least_B) chunk_B /= 2;
   };
@@ -193,7 +193,7 @@ class TreeAlgorithm final : public Algorithm {
     if (!job.one_node()) return 1 + fill_between(job, plan, flow_s);
     if (plan.choice.protocol != "Simple") return 1;
     const double block_B = job.size_B / plan.choice.blocks;
-    return 1 + plan.steps * std::min(1.0, cut_chunk_B(block_B, job.ranks() - 1) / block_B);
+    return 1 + plan.steps * std::min(1.0, cut_chunk_B(job.step_B("Simple"), block_B, job.ranks() - 1) / block_B);
   }
 };
 

@@ -215,11 +215,12 @@ class EngineLibrary final : public Library, public RingLibrary {
   }
   [[nodiscard]] bool spans_nodes() const override { return true; }
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                                          bool pxn) const override {
-    return called(below().build_across(cluster, gpus, nodes, pxn));
+                                          const ExitSettings& exits) const override {
+    return called(below().build_across(cluster, gpus, nodes, exits));
   }
   [[nodiscard]] bool takes_topology_files() const override { return true; }
   [[nodiscard]] bool has_pxn() const override { return below().has_pxn(); }
+  [[nodiscard]] bool has_exit_settings() const override { return below().has_exit_settings(); }
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                         const std::string& operation, Bytes size,
                                         const std::string& forced) const override {

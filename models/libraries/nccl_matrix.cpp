@@ -202,7 +202,7 @@ class NcclMatrix final : public EarlyLibrary {
   /// A ring for each NIC next to a member, of one GPU a node for each NIC of it, run by two blocks like those of a
   /// node.
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                                          bool /*pxn*/) const override {
+                                          const ExitSettings& /*exits*/) const override {
     check_nodes(cluster, gpus, nodes);
     Communicator made;
     if (gpus.size() == 1) {

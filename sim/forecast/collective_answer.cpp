@@ -8,6 +8,7 @@
 #include "sim/forecast/collective_launch.hpp"
 #include "sim/forecast/collective_load.hpp"
 #include "sim/forecast/collective_ranks.hpp"
+#include "sim/forecast/host_path.hpp"
 #include "sim/forecast/other_communicators.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
 #include "sim/forecast/terms.hpp"
@@ -19,6 +20,7 @@
 namespace linkcast::collective {
 namespace {
 
+constexpr double kLeastOfMessages_B = 8 * 131072;  // source: NCCL_P2P_NET_CHUNKSIZE 128 KiB, 8 steps (src/init.cc)
 constexpr int kMostChannels = 64;  // source: NCCL's MAXCHANNELS since 2.25 (models/libraries/SOURCES.md)
 
 /// What the machine's switches may do for a collective, and which algorithm is forced.
@@ -128,19 +130,19 @@ class Asked {
         calls_(read_calls(r)),
         switches_(ranks_, r),
         protocol_(r.optional<std::string>("protocol").value_or("")),
-        channels_(r.optional<int>("channels").value_or(0)),
-        least_channels_(r.optional<int>("least_channels").value_or(0)),
-        most_channels_(r.optional<int>("most_channels").value_or(0)),
-        without_(read_without(r)) {
+        channels_(read_channels(r, "channels")),
+        least_channels_(read_channels(r, "least_channels")),
+        most_channels_(read_channels(r, "most_channels")),
+        without_(read_without(r)),
+        buffers_(read_buffers(r)) {
     query::refuse_keys(r, {"transport"},
                        "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
-    read_pxn(library_, ranks_, r);
+    read_exits(library_, ranks_, r);
+    ranks_.exits.peer_channels = read_channels(r, "peer_channels");
+    plugin_tuner_ = r.optional<bool>("plugin_tuner").value_or(true);
+    shm_ = r.optional<bool>("shm").value_or(true);
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
-    for (const auto& [key, channels] :
-         {std::pair{"channels", channels_}, {"least_channels", least_channels_}, {"most_channels", most_channels_}})
-      if (r.has(key) && (channels < 1 || channels > kMostChannels))
-        r.fail(key, fmt::format("is 1 to {}", kMostChannels));
     if (most_channels_ > 0 && least_channels_ > most_channels_) r.fail("least_channels", "is above most_channels");
     if (r.has("algorithm_file")) read_own(r);
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
@@ -177,18 +179,45 @@ class Asked {
     return forecast;
   }
 
-  /// Settings that nothing reads here.
+  /// Settings that nothing reads here, or whose consequences are not known.
   void refuse_settings(const ObjectReader& r) const {
-    if (least_channels_ == 0 && most_channels_ == 0 && without_.empty()) return;
+    static constexpr const char* kAll[] = {"least_channels", "most_channels", "without",        "plugin_tuner", "shm",
+                                           "buffer_B",       "ll_buffer_B",   "ll128_buffer_B", "peer_channels"};
+    if (std::none_of(std::begin(kAll), std::end(kAll), [&](const char* key) { return r.has(key); })) return;
     const CollectiveJob job = this->job();
-    std::string why;
-    if (!communicator_->caller.empty())
-      why = "is of NCCL, which " + library_ + " calls for some sizes alone";
-    else if (job.of_messages())
-      why = "is of rings and trees, and " + op_name_ + " has messages: channels sets theirs";
-    else if (job.own == nullptr && job.rings().tuner(job.node(), job.communicator, job.tuner_request()).empty())
-      why = "is of NCCL from 2.7 on, and " + library_ + " has no cost model";
-    if (!why.empty()) query::refuse_keys(r, {"least_channels", "most_channels", "without"}, why);
+    if (!shm_ && (through_host(*communicator_) || trees_through_host(*communicator_)))
+      r.fail("shm", "GPUs of one node exchange through host memory here; what NCCL does instead is not modelled");
+    if (!communicator_->caller.empty()) {
+      refuse_settings(r, "is of NCCL, which " + library_ + " calls for some sizes alone");
+      query::refuse_keys(r, {"buffer_B", "peer_channels"},
+                         "is of NCCL, which " + library_ + " calls for some sizes alone");
+    } else if (job.of_messages()) {
+      refuse_settings(r, "is of rings and trees, and " + op_name_ + " has messages: channels sets theirs");
+      if (!ranks_.one_node() && buffers_.simple_B > 0 && buffers_.simple_B < kLeastOfMessages_B)
+        r.fail("buffer_B", "of messages between nodes is modelled from 1 MiB on, eight of their chunks of 128 KiB");
+    } else {
+      query::refuse_keys(r, {"peer_channels"}, "is of messages, and " + op_name_ + " has rings and trees");
+      if (job.own != nullptr || !job.rings().tuner(job.node(), job.communicator, job.tuner_request()).empty()) return;
+      refuse_settings(r, "is of NCCL from 2.7 on, and " + library_ + " has no cost model");
+    }
+  }
+  static void refuse_settings(const ObjectReader& r, const std::string& why) {
+    query::refuse_keys(
+        r, {"least_channels", "most_channels", "without", "plugin_tuner", "ll_buffer_B", "ll128_buffer_B"}, why);
+  }
+  static int read_channels(ObjectReader& r, const char* key) {
+    const int channels = r.optional<int>(key).value_or(0);
+    if (r.has(key) && (channels < 1 || channels > kMostChannels)) r.fail(key, fmt::format("is 1 to {}", kMostChannels));
+    return channels;
+  }
+  static ChannelBuffers read_buffers(ObjectReader& r) {
+    const auto read = [&](const char* key) {
+      if (!r.has(key)) return 0.0;
+      const double size_B = activities::read_size(r, key);
+      if (size_B < kLeastBuffer_B) r.fail(key, fmt::format("must be at least {:.0f}", kLeastBuffer_B));
+      return size_B;
+    };
+    return {read("ll_buffer_B"), read("ll128_buffer_B"), read("buffer_B")};
   }
   static std::vector<std::string> read_without(ObjectReader& r) {
     if (!r.has("without")) return {};
@@ -231,7 +260,9 @@ class Asked {
             own_.get(),
             least_channels_,
             most_channels_,
-            without_};
+            without_,
+            plugin_tuner_,
+            buffers_};
   }
 
   std::string op_name_;
@@ -243,6 +274,8 @@ class Asked {
   std::string protocol_, engine_{};
   int channels_ = 0, least_channels_ = 0, most_channels_ = 0;
   std::vector<std::string> without_{};
+  ChannelBuffers buffers_{};
+  bool plugin_tuner_ = true, shm_ = true;
   std::unique_ptr<Algorithm> own_{};  ///< of a user's file
   std::vector<std::string> file_warnings_{};
   bool alternatives_ = false;
@@ -268,9 +301,12 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalo
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(machine, ranks);
-  query::refuse_keys(r,
-                     {"calls", "protocol", "channels", "least_channels", "most_channels", "without", "algorithm_file",
-                      "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level", "host_scale"},
+  query::refuse_keys(r, {"calls",         "protocol",     "channels",       "least_channels",
+                         "most_channels", "without",      "algorithm_file", "nvls",
+                         "collnet",       "pxn",          "cross_nic",      "gdr_level",
+                         "buffer_B",      "ll_buffer_B",  "ll128_buffer_B", "peer_channels",
+                         "shm",           "plugin_tuner", "engine",         "library_topology",
+                         "p2p_level",     "host_scale"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);

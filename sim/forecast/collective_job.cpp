@@ -3,6 +3,25 @@
 #include "sim/base/index.hpp"
 
 namespace linkcast::collective {
+namespace {
+
+// source: NCCL 2.30.7: DEFAULT_* in src/init.cc, NCCL_STEPS in src/include/device.h; LL sends a flag with each 4 bytes,
+// LL128 one with each 120 (models/libraries/SOURCES.md)
+constexpr ChannelBuffers kBuffers{524288, 4915200, 4194304};
+constexpr double kSteps = 8, kShareLL = 0.5, kShareLL128 = 120.0 / 128;
+
+}  // namespace
+
+double CollectiveJob::buffer_B(const std::string& protocol) const {
+  const double said_B = buffers.of(protocol), share = protocol == "LL"      ? kShareLL
+                                                      : protocol == "LL128" ? kShareLL128
+                                                                            : 1;
+  if (said_B > 0) return said_B * share;
+  const bool plugins = kBuffers.of(protocol) == kBuffers.simple_B && communicator.plugin.buffer_B > 0;
+  return (plugins ? communicator.plugin.buffer_B : kBuffers.of(protocol)) * share;
+}
+
+double CollectiveJob::step_B(const std::string& protocol) const { return buffer_B(protocol) / kSteps; }
 
 std::string name_of(const CollectiveJob& job, int key) {
   return job.one_node() ? job.node().constraints()[at(key)].id : job.machine.id(key);

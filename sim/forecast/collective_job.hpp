@@ -20,6 +20,17 @@ inline constexpr int kUsualCalls = 20;
 /// Name of the algorithm of a group of sends and receives.
 inline constexpr const char* kGroupedMessages = "messages";
 
+/// Least bytes of a channel's buffer that are modelled. source: ours, eight steps of 8 KiB
+inline constexpr double kLeastBuffer_B = 65536;
+
+/// Bytes of a channel's buffers by protocol, eight steps each; 0: the library's own. As NCCL_BUFFSIZE and its like.
+struct ChannelBuffers {
+  double ll_B = 0, ll128_B = 0, simple_B = 0;
+  [[nodiscard]] double of(const std::string& protocol) const {
+    return protocol == "LL" ? ll_B : protocol == "LL128" ? ll128_B : simple_B;
+  }
+};
+
 /// What is asked: an operation of a size by a communicator that a library has built.
 struct CollectiveJob {
   const Cluster& machine;  ///< a node is a cluster of one
@@ -41,6 +52,11 @@ struct CollectiveJob {
   const Algorithm* own = nullptr;             ///< a user's algorithm, in the place of the library's choice
   int least_channels = 0, most_channels = 0;  ///< as channels, where only one end is said
   std::vector<std::string> without{};         ///< algorithms and protocols to leave out
+  bool plugin_tuner = true;                   ///< false: the network's plug-in does not choose
+  ChannelBuffers buffers{};
+  /// Payload that fits a channel's buffer, and one of its steps. @param protocol  none stands for Simple
+  [[nodiscard]] double buffer_B(const std::string& protocol) const;
+  [[nodiscard]] double step_B(const std::string& protocol) const;
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
   /// Whether the library sends it as rounds of messages.
@@ -52,7 +68,8 @@ struct CollectiveJob {
   [[nodiscard]] const Platform& node() const { return machine.node(); }
   /// Request to its library's cost model.
   [[nodiscard]] TunerRequest tuner_request() const {
-    return {call(), {size_B}, algorithm, protocol, nvls, collnet, channels, least_channels, most_channels, without};
+    return {call(),   {size_B},       algorithm,     protocol, nvls,        collnet,
+            channels, least_channels, most_channels, without,  plugin_tuner};
   }
   /// Of one of its calls. @param device_s  that the devices take for it
   [[nodiscard]] double launched_s(double device_s) const { return launching.time_s(device_s); }

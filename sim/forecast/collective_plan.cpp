@@ -38,11 +38,24 @@ Choice library_choice(const CollectiveJob& job) {
   return {only, old.protocol, total_blocks(job.communicator), old.payload_share};
 }
 
+/// A block has no more in flight than its buffer holds, and hears that a step has arrived after the hop back.
+/// @source  Little's law; NCCL's credit: a sender is at most 8 steps ahead (models/libraries/SOURCES.md)
+void limit_by_buffer(const CollectiveJob& job, const Choice& choice, CollectiveCost& cost) {
+  if (job.buffers.of(choice.protocol) <= 0) return;
+  const double window_B = job.buffer_B(choice.protocol);
+  const auto limit = [&](double hop_s, double& rate_Bps) {
+    if (hop_s > 0) rate_Bps = std::min(rate_Bps, window_B / (2 * hop_s));
+  };
+  limit(cost.hop_s, cost.channel_Bps);
+  if (!job.one_node()) limit(cost.network_hop_s, cost.network_Bps);
+}
+
 }  // namespace
 
 CollectiveCost cost_of(const CollectiveJob& job, const Choice& choice) {
   CollectiveCost cost = choice.runs().cost(
       {job.node(), job.rings(), job.communicator, choice.protocol, choice.blocks, choice.in_flight_B});
+  limit_by_buffer(job, choice, cost);
   if (job.launching.kind != launch::Kind::kGraph) return cost;
   const ParameterKey key = key::graph_sooner.of_all(library_family(job.communicator.library));
   constexpr double kMost = 0.5;  // source: ours, so that a base stays one

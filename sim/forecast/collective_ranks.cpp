@@ -3,6 +3,8 @@
 #include "sim/base/index.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/plan/request.hpp"
+#include "sim/query/key.hpp"
+#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {
 
@@ -37,18 +39,25 @@ std::string read_library(const CollectiveRanks& ranks, ObjectReader& r) {
   return ranks.one_node() ? calibration.default_library : usual_library_across(calibration);
 }
 
-void read_pxn(const std::string& library, CollectiveRanks& ranks, ObjectReader& r) {
-  const auto wanted = r.optional<bool>("pxn");
-  if (!wanted) return;
-  if (ranks.one_node()) r.fail("pxn", "is of several nodes");
+void read_exits(const std::string& library, CollectiveRanks& ranks, ObjectReader& r) {
   const RingLibrary* rings = libraries().get(library).rings();
-  if (rings == nullptr || !rings->has_pxn()) r.fail("pxn", library + " has none: NCCL has it from 2.12 on");
-  ranks.pxn = *wanted;
+  for (const char* key : {"pxn", "cross_nic", "gdr_level"})
+    if (r.has(key) && ranks.one_node()) r.fail(key, "is of several nodes");
+  if (r.has("pxn") && (rings == nullptr || !rings->has_pxn()))
+    r.fail("pxn", library + " has none: NCCL has it from 2.12 on");
+  if (rings == nullptr || !rings->has_exit_settings())
+    query::refuse_keys(r, {"cross_nic", "gdr_level"},
+                       "is of the search for rings of NCCL from 2.7 on, not of " + library);
+  ranks.exits.pxn = r.optional<bool>("pxn").value_or(true);
+  constexpr int kDefaultCrossNic = 2;
+  ranks.exits.cross_nic = r.optional<int>("cross_nic").value_or(kDefaultCrossNic);
+  if (ranks.exits.cross_nic < 0 || ranks.exits.cross_nic > 2) r.fail("cross_nic", "is 0, 1 or 2");
+  if (r.has("gdr_level")) ranks.exits.gdr_level = r.choice("gdr_level", query::path_classes());
 }
 
 std::shared_ptr<const Communicator> communicator_of(const catalogue::Machine& machine, const std::string& library,
                                                     const CollectiveRanks& ranks) {
-  return machine.communicator(library, ranks.gpus, ranks.nodes, ranks.pxn);
+  return machine.communicator(library, ranks.gpus, ranks.nodes, ranks.exits);
 }
 
 }  // namespace linkcast::collective

@@ -13,14 +13,14 @@ struct CollectiveRanks {
   const Cluster& machine;
   int nodes = 1;
   std::vector<int> gpus{};  ///< of each node
-  bool pxn = true;          ///< GPUs may send by the NIC of another one
+  ExitSettings exits{};
   [[nodiscard]] bool one_node() const { return nodes == 1; }
 };
 
 /// Which GPUs of each node: key gpus, or the first gpus_per_node, or all. @param least  so many at least
 std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int least);
-/// Key pxn of several nodes, where the library has the choice.
-void read_pxn(const std::string& library, CollectiveRanks& ranks, ObjectReader& r);
+/// Keys pxn, cross_nic and gdr_level of several nodes, where the library has the choice.
+void read_exits(const std::string& library, CollectiveRanks& ranks, ObjectReader& r);
 /// Keys gpus or gpus_per_node, and nodes; one node may be any machine's. @throws InputError  more than the machine has
 CollectiveRanks read_ranks(const catalogue::Machine& machine, ObjectReader& r);
 /// Key library, else that of the machine's time that has such ranks.

@@ -89,6 +89,8 @@ void add_what_the_library_believes(Bytewise& shape, const Communicator& communic
   shape.add(communicator.network_channel_bandwidth.si);
   shape.add(communicator.nics_near);
   shape.add(communicator.plugin.reported_s);
+  shape.add(communicator.plugin.tuner);
+  shape.add(communicator.plugin.buffer_B);
   shape.add(communicator.plugin.without.size());
   for (const std::string& protocol : communicator.plugin.without) shape.add(protocol);
   shape.add(communicator.nvls_channels);

@@ -14,9 +14,9 @@ namespace {
 // source: NCCL's kernels (models/libraries/SOURCES.md, threads); the number of loads on their way is assumed
 constexpr double kAsked_LL_B = 512 * 8, kAsked_B = 512 * 16 * 2;
 constexpr double kBlockSpread = 0.4;  // source: as kAsked_B, one load more or less
-// NCCL's buffers: 4 MiB a block, in chunks of 2 MiB; of messages over PCIe 8 chunks of 128 KiB.
-// source: NCCL_BUFFSIZE, NCCL_P2P_PCI_CHUNKSIZE (NCCL user guide); 8 steps (models/libraries/SOURCES.md)
-constexpr double kBuffer_B = 4194304, kMessageBuffer_B = 8 * 131072;
+// NCCL's buffers of messages over PCIe: 8 chunks of 128 KiB.
+// source: NCCL_P2P_PCI_CHUNKSIZE (NCCL user guide); 8 steps (models/libraries/SOURCES.md)
+constexpr double kMessageBuffer_B = 8 * 131072;
 // A warp's threads write what lies side by side into one packet. source: NVIDIA CUDA C++ Programming Guide, device
 // memory accesses: 32 threads, packets of at most 128 bytes
 constexpr double kWarp = 32, kLargestPacket_B = 128;
@@ -73,7 +73,7 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
 }
 
 double ring_buffers_B(const CollectiveJob& job, int blocks) {
-  return std::min(blocks * kBuffer_B, 2 * job.size_B / job.ranks());
+  return std::min(blocks * job.buffer_B("Simple"), 2 * job.size_B / job.ranks());
 }
 
 double message_buffers_B(int blocks, int peers) { return kMessageBuffer_B * blocks * peers; }

@@ -33,7 +33,7 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
 activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, bool through, int steps,
                                double elements_B, double buffers_B);
 
-/// Buffers of one GPU that a ring or chain touches: two chunks of each block, at most 4 MiB.
+/// Buffers of one GPU that a ring or chain touches: two chunks of each block, at most its buffer.
 double ring_buffers_B(const CollectiveJob& job, int blocks);
 /// The same of messages to `peers` others.
 double message_buffers_B(int blocks, int peers);

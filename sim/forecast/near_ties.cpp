@@ -20,6 +20,10 @@ std::vector<NearRow> near_rows(const CollectiveJob& job) {
   const bool forced = !job.algorithm.empty() && !job.protocol.empty();
   if (job.one_node() || forced || job.own != nullptr || job.of_rounds() || job.of_messages()) return {};
   const TunerRequest request = job.tuner_request();
+  if (!job.communicator.plugin.tuner.empty()) {
+    const auto choice = job.rings().choose(job.node(), job.communicator, request);
+    if (choice && choice->by_rule) return {};
+  }
   std::vector<TunerEntry> entries = job.rings().tuner(job.node(), job.communicator, request);
   std::erase_if(entries, [&](const TunerEntry& row) {
     return !row.enabled || !request.admits(row) ||

@@ -22,7 +22,7 @@ Json rings_answer(const catalogue::Machine& machine, ObjectReader& r) {
   CollectiveRanks ranks = read_ranks(machine, r);
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
-  read_pxn(library_id, ranks, r);
+  read_exits(library_id, ranks, r);
   const auto op = r.optional<std::string>("op");
   const double size_B = op ? SizedCall(*op, ranks.nodes * static_cast<int>(ranks.gpus.size()), r).size_B() : 0;
   if (op && collectives().get(*op).shape() == Shape::kPairs)

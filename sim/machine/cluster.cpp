@@ -61,10 +61,11 @@ Cluster::Cluster(const Platform& node)
     : node_(&node), nodes_(1), per_node_(static_cast<int>(node.constraints().size())) {}
 
 Cluster::Cluster(const Platform& node, std::shared_ptr<const Fabric> fabric, FabricRouting routing,
-                 const std::vector<std::string>& nics)
+                 const std::vector<std::string>& nics, int flows)
     : node_(&node),
       fabric_(std::move(fabric)),
       routing_(routing),
+      flows_(flows),
       per_node_(static_cast<int>(node.constraints().size())) {
   for (const std::string& nic : nics) nics_.push_back(node.topology().find(nic).value());
   nodes_ = fabric_->endpoints() / this->nics();

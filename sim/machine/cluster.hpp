@@ -32,9 +32,10 @@ class Cluster {
   explicit Cluster(const Platform& node);
   /// @param node  outlives the cluster
   /// @param nics  ids of the node's NICs that the fabric joins, in the order of its endpoints
+  /// @param flows  of one connection, where the fabric hashes (ecmp)
   /// @throws InputError  a GPU has no way to one of them
   Cluster(const Platform& node, std::shared_ptr<const Fabric> fabric, FabricRouting routing,
-          const std::vector<std::string>& nics);
+          const std::vector<std::string>& nics, int flows = 1);
   /// This cluster of nodes that differ from node() in parameters of libraries alone. @param node  outlives the cluster
   [[nodiscard]] Cluster with_node(const Platform& node) const;
 
@@ -42,6 +43,7 @@ class Cluster {
   /// Not of one node alone.
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] FabricRouting routing() const { return routing_; }
+  [[nodiscard]] int flows() const { return flows_; }
   /// That the fabric has room for.
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int nics() const { return static_cast<int>(nics_.size()); }
@@ -112,6 +114,7 @@ class Cluster {
   const Platform* node_;
   std::shared_ptr<const Fabric> fabric_;
   FabricRouting routing_ = FabricRouting::kMinimal;
+  int flows_ = 1;
   int nodes_ = 0, per_node_ = 0;
   std::vector<int> nics_;    ///< device indices
   std::vector<int> nic_of_;  ///< per GPU number

@@ -47,6 +47,17 @@ struct Tree {
 struct NetworkPlugin {
   double reported_s = 0;               ///< latency of a step between nodes for the tuner, on top of NCCL's own
   std::vector<std::string> without{};  ///< protocols that it leaves out
+  std::string tuner{};                 ///< rules that replace NCCL's choice: plugin_tuners(); empty: none
+  double buffer_B = 0;                 ///< NCCL_BUFFSIZE that it sets; 0: NCCL's own
+};
+
+/// Settings of a library for the ways of its rings, trees and messages out of a node.
+struct ExitSettings {
+  bool pxn = true;          ///< GPUs may send by the NIC of another one, where the library can do that
+  int cross_nic = 2;        ///< a ring leaves by: 0 the NIC that it came in by, 1 any, 2 any where that carries more
+  std::string gdr_level{};  ///< worst class of path over which NICs access GPU memory; empty: the library's own
+  int peer_channels = 0;    ///< most channels of a message; 0: the library's own
+  auto operator<=>(const ExitSettings&) const = default;
 };
 
 struct Communicator {
@@ -114,6 +125,7 @@ struct TunerChoice {
   double in_flight_B = 0;     ///< that a GPU's threads load from each peer at once, in a full grid; 0: no limit
   bool whole_chunks = false;  ///< trees in Simple take whole chunks, however few they are for their depth
   std::string why{};          ///< an engine leaves the call to the library below it, or what its choice rests on
+  bool by_rule = false;       ///< a plug-in's regions chose: estimates that lie close change nothing
 };
 
 /// How the library sends one message between two ranks.
@@ -134,6 +146,7 @@ struct TunerRequest {
   int channels = 0;                           ///< 0, or forced, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS
   int least_channels = 0, most_channels = 0;  ///< 0, or one of these two alone
   std::vector<std::string> without{};         ///< algorithms and protocols to leave out
+  bool plugin_tuner = true;                   ///< false: a plug-in of the network does not choose
   /// Is it what is forced, where something is, and not left out?
   [[nodiscard]] bool admits(const TunerEntry& entry) const {
     return (algorithm.empty() || entry.algorithm == algorithm) && (protocol.empty() || entry.protocol == protocol) &&

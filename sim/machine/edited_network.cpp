@@ -208,11 +208,14 @@ void edit_network(const Edit& edit, Topology& topology, Calibration& calibration
   if (network.one_adapter) join(nic_ids, fabric);
   if (!network.cable.starts_with("ib_")) fabric.erase("sharp");
   fabric.erase("plugin");
-  if (network.reported_s > 0 || !network.without.empty())
+  if (network.reported_s > 0 || !network.without.empty()) {
     fabric["plugin"] = {
         {"latency", fmt::format("{:.0f} us", network.reported_s * 1e6)},
         {"without", network.without.empty() ? std::vector<std::string>() : split(std::string(network.without), ' ')},
         {"source", network.source}};
+    if (!network.tuner.empty()) fabric["plugin"]["tuner"] = network.tuner;
+    if (!network.buffer.empty()) fabric["plugin"]["buffer"] = network.buffer;
+  }
   topology.fabric = std::move(fabric);
   topology.reported_rates.clear();
   topology.gpudirect_rdma = topology.gpudirect_rdma && network.gpudirect;

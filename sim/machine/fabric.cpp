@@ -10,8 +10,10 @@
 namespace linkcast {
 namespace {
 
-int hashed_way(int from, int to, int ways) {
-  const auto both = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);
+/// @param flow  number of it among those of both ends
+int hashed_way(int from, int to, int ways, int flow) {
+  auto both = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);
+  for (int i = 0; i < flow; ++i) both = mixed(both + 1);
   return static_cast<int>(mixed(both) % static_cast<std::uint64_t>(ways));
 }
 
@@ -32,15 +34,17 @@ FabricRouting parse_fabric_routing(const std::string& text) {
 }
 
 void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
-                      int most) {
+                      int most, int flows) {
   const int detours = routing == FabricRouting::kValiant ? fabric.detours(from, to) : 0;
   const int ways = detours > 0 ? detours : fabric.minimal_ways(from, to);
   const bool all = routing == FabricRouting::kAdaptive || routing == FabricRouting::kValiant;
-  const int first = all && ways <= most ? 0 : routing == FabricRouting::kEcmp ? hashed_way(from, to, ways) : to % ways;
-  const int taken = all ? std::min(ways, most) : 1;
+  const bool hashed = routing == FabricRouting::kEcmp;
+  const int first = (all && ways <= most) || hashed ? 0 : to % ways;
+  const int taken = all ? std::min(ways, most) : hashed ? flows : 1;
   std::vector<int> way;
   for (int i = 0; i < taken; ++i) {
-    const int which = static_cast<int>((first + static_cast<std::int64_t>(i) * ways / taken) % ways);
+    const int which = hashed ? hashed_way(from, to, ways, i)
+                             : static_cast<int>((first + static_cast<std::int64_t>(i) * ways / taken) % ways);
     way.clear();
     if (detours > 0)
       fabric.detour(from, to, which, way);
@@ -65,6 +69,18 @@ Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way) {
 
 namespace {
 
+// source: NCCL user guide, NCCL_IB_QPS_PER_CONNECTION: 1 to 128
+constexpr int kMostFlows = 128;
+
+int read_flows(ObjectReader& parameters, const std::string& routing) {
+  const int flows = parameters.optional<int>("flows").value_or(1);
+  if (flows < 1 || flows > kMostFlows) parameters.fail("flows", "must be 1 to " + std::to_string(kMostFlows));
+  if (flows > 1 && parse_fabric_routing(routing) != FabricRouting::kEcmp)
+    parameters.fail("flows",
+                    "are of routing ecmp, whose hash takes each by itself; with " + routing + " nothing changes");
+  return flows;
+}
+
 /// The NICs that a cable of the fabric ends at: those that "nics" names, else every one of the node.
 std::vector<int> connected_nics(const Topology& topology, ObjectReader& parameters) {
   std::vector<int> nics;
@@ -88,6 +104,11 @@ std::vector<int> connected_nics(const Topology& topology, ObjectReader& paramete
 
 }  // namespace
 
+const std::vector<std::string>& plugin_tuners() {
+  static const std::vector<std::string> names = {"p5", "p5en", "p6_b200", "p6_b300", kUnknownTuner};
+  return names;
+}
+
 NetworkPlugin plugin_of(const Topology& topology) {
   NetworkPlugin plugin;
   if (!topology.fabric.is_object() || !topology.fabric.contains("plugin")) return plugin;
@@ -98,6 +119,8 @@ NetworkPlugin plugin_of(const Topology& topology) {
   for (const std::string& protocol : left_out)
     if (known.count(protocol) == 0) r.fail("without", "'" + protocol + "' is none of LL, LL128, Simple");
   if (left_out == known) r.fail("without", "leaves no protocol");
+  if (r.has("tuner")) plugin.tuner = r.choice("tuner", plugin_tuners());
+  if (r.has("buffer")) plugin.buffer_B = r.bytes("buffer").si;
   if (r.required<std::string>("source").empty()) r.fail("source", "a figure without a source is not accepted");
   r.finish();
   return plugin;
@@ -114,6 +137,7 @@ BuiltFabric build_fabric(const Topology& topology) {
   built.source = parameters.required<std::string>("source");
   if (built.source.empty()) parameters.fail("source", "a fabric without a source is not accepted");
   built.routing = parameters.choice("routing", fabric_routing_names());
+  built.flows = read_flows(parameters, built.routing);
   if (const auto sharp = parameters.optional<std::string>("sharp"); sharp && sharp->empty())
     parameters.fail("sharp", "must say where it is known from that the switches reduce");
   if (parameters.has("plugin")) static_cast<void>(parameters.raw("plugin"));

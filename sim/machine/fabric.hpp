@@ -91,8 +91,9 @@ struct WeightedLink {
 
 /// Appends the links of the way(s) between two different endpoints. Deterministic.
 /// @param most  ways: where there are more, so many at even distances, beginning by the number of the target
+/// @param flows  that share the bytes evenly; each is hashed by itself (ecmp)
 void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
-                      int most = std::numeric_limits<int>::max());
+                      int most = std::numeric_limits<int>::max(), int flows = 1);
 
 /// Sum of the latencies of a way's links.
 Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way);
@@ -105,8 +106,8 @@ class FabricGenerator {
   FabricGenerator(const FabricGenerator&) = delete;
   FabricGenerator& operator=(const FabricGenerator&) = delete;
   virtual ~FabricGenerator() = default;
-  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "sharp", "plugin" and "nics"
-  /// are read already) and calls finish().
+  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "flows", "sharp", "plugin"
+  /// and "nics" are read already) and calls finish().
   /// @param nics_per_node  at least 1
   /// @throws InputError  a parameter is missing, unknown or impossible; says why, with the JSON pointer
   [[nodiscard]] virtual std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const = 0;
@@ -118,6 +119,10 @@ class FabricGenerator {
 
 Registry<FabricGenerator>& fabric_generators();
 
+/// Tuners of network plug-ins by name: those of EFA on types of instances, and one whose rules nobody published.
+const std::vector<std::string>& plugin_tuners();
+inline constexpr const char* kUnknownTuner = "unknown";
+
 /// Key "plugin" of a fabric. @throws InputError  a wrong key of it
 NetworkPlugin plugin_of(const Topology& topology);
 
@@ -126,6 +131,7 @@ struct BuiltFabric {
   std::string generator;
   std::string source;
   std::string routing;    ///< one of fabric_routing_names()
+  int flows = 1;          ///< of one connection, each hashed by itself (ecmp)
   std::vector<int> nics;  ///< devices of the topology; NIC k of a node is nics[k]
   std::unique_ptr<Fabric> fabric;
 };

@@ -64,7 +64,7 @@ std::string nccl_range(const std::function<bool(const RingLibrary&)>& has) {
 }
 
 Communicator RingLibrary::build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/, int /*nodes*/,
-                                       bool /*pxn*/) const {
+                                       const ExitSettings& /*exits*/) const {
   throw InputError("library: modelled for one node: take one of " +
                    nccl_range([](const RingLibrary& rings) { return rings.spans_nodes(); }) + ", or mpi-*");
 }

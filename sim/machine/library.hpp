@@ -28,14 +28,14 @@ class RingLibrary {
   /// True if it can be asked for communicators over several nodes.
   [[nodiscard]] virtual bool spans_nodes() const { return false; }
   /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
-  /// @param pxn  GPUs may send by the NIC of another one, where the library can do that
   /// @throws InputError  it is modelled for one node only
   [[nodiscard]] virtual Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                                                  bool pxn = true) const;
+                                                  const ExitSettings& exits = {}) const;
   /// True if it believes a file about the machine (Platform::library_topology()) instead of looking itself.
   [[nodiscard]] virtual bool takes_topology_files() const { return false; }
-  /// Whether build_across() has the choice of `pxn`.
+  /// Whether build_across() has the choice of `exits.pxn`, and of the other settings.
   [[nodiscard]] virtual bool has_pxn() const { return false; }
+  [[nodiscard]] virtual bool has_exit_settings() const { return false; }
   /// Protocol for `size` in the nccl-tests sense. @param forced  empty, or a protocol name
   [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                                 const std::string& operation, Bytes size,

@@ -58,18 +58,18 @@ class Machine::Built {
       std::vector<std::string> nics;
       for (const int nic : built.nics) nics.push_back(wiring.devices[static_cast<std::size_t>(nic)].id);
       cluster_ = std::make_shared<const Cluster>(*platform_, std::move(built.fabric),
-                                                 parse_fabric_routing(built.routing), nics);
+                                                 parse_fabric_routing(built.routing), nics, built.flows);
     }
     return cluster_;
   }
 
   std::shared_ptr<const Communicator> communicator(const Machine& machine, const std::string& library,
-                                                   const std::vector<int>& gpus, int nodes, bool pxn) {
+                                                   const std::vector<int>& gpus, int nodes, const ExitSettings& exits) {
     if (nodes > 1 && machine.platform().library_topology().overrides())
       throw InputError("library_topology, p2p_level: what a library is told is modelled for one node");
     const Cluster* cluster = nodes > 1 ? &machine.cluster() : nullptr;
     const std::lock_guard lock(mutex_);
-    const Key key(library, nodes, gpus, pxn);
+    const Key key(library, nodes, gpus, exits);
     ++asked_;
     if (const auto* known = communicators_.find(key)) {
       ++there_;
@@ -79,14 +79,14 @@ class Machine::Built {
       log::Log("catalogue").debug("{} builds a communicator of {} nodes with {} GPUs", library, nodes, gpus.size());
     else
       log::Log("catalogue").debug("{} builds a communicator of {} GPUs", library, gpus.size());
-    return communicators_.put(key,
-                              std::make_shared<const Communicator>(
-                                  cluster == nullptr ? build_inside(machine.platform(), library, gpus)
-                                                     : ring_library(library).build_across(*cluster, gpus, nodes, pxn)));
+    return communicators_.put(
+        key, std::make_shared<const Communicator>(
+                 cluster == nullptr ? build_inside(machine.platform(), library, gpus)
+                                    : ring_library(library).build_across(*cluster, gpus, nodes, exits)));
   }
 
  private:
-  using Key = std::tuple<std::string, int, std::vector<int>, bool>;
+  using Key = std::tuple<std::string, int, std::vector<int>, ExitSettings>;
 
   std::mutex mutex_;
   std::shared_ptr<const Platform> platform_;
@@ -125,8 +125,8 @@ const Cluster& Machine::cluster() const {
 }
 
 std::shared_ptr<const Communicator> Machine::communicator(const std::string& library, const std::vector<int>& gpus,
-                                                          int nodes, bool pxn) const {
-  return built_->communicator(*this, library, gpus, nodes, pxn);
+                                                          int nodes, const ExitSettings& exits) const {
+  return built_->communicator(*this, library, gpus, nodes, exits);
 }
 
 MachinePtr Machine::with_library_topology(LibraryTopology seen) const {

@@ -41,11 +41,11 @@ class Machine {
   [[nodiscard]] const Cluster& cluster() const;
   /// The communicator that `library` builds for these GPUs of each of `nodes` nodes; kept until others were asked for
   /// more recently.
-  /// @param pxn  as of RingLibrary::build_across(); of no meaning for one node
+  /// @param exits  as of RingLibrary::build_across(); of no meaning for one node
   /// @throws InputError  the library refuses them
   [[nodiscard]] std::shared_ptr<const Communicator> communicator(const std::string& library,
                                                                  const std::vector<int>& gpus, int nodes = 1,
-                                                                 bool pxn = true) const;
+                                                                 const ExitSettings& exits = {}) const;
 
   /// This machine as libraries see it with another topology.
   [[nodiscard]] MachinePtr with_library_topology(LibraryTopology seen) const;

@@ -81,7 +81,7 @@ std::vector<int> packed_order(const Cluster& cluster, const std::vector<int>& jo
 std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& order) {
   return std::make_unique<Cluster>(cluster.node(),
                                    std::make_unique<PlacedFabric>(cluster.fabric(), order, cluster.nics()),
-                                   cluster.routing(), cluster.nic_ids());
+                                   cluster.routing(), cluster.nic_ids(), cluster.flows());
 }
 
 }  // namespace linkcast

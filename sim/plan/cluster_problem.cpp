@@ -83,7 +83,8 @@ void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses, do
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
   if (cluster_->routing() != FabricRouting::kAdaptive) {
-    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
+    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_,
+                     cluster_->flows());
     if (cluster_->routing() == FabricRouting::kEcmp)
       hashed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
     if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});

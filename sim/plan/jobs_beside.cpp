@@ -142,7 +142,7 @@ class Flows {
   /// @param wanted_Bps  negative: all that the port of the source moves
   void add(int from, int to, int level, double wanted_Bps) {
     std::vector<WeightedLink> links;
-    add_fabric_links(cluster_.fabric(), cluster_.routing(), from, to, links, kMostWays);
+    add_fabric_links(cluster_.fabric(), cluster_.routing(), from, to, links, kMostWays, cluster_.flows());
     QueuedFlow flow{from, wanted_Bps, level};
     for (const WeightedLink& passed : links) {
       if (passed.link == links.front().link) flow.ways.emplace_back();  // each way begins at the port

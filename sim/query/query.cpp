@@ -1,5 +1,7 @@
 #include "sim/query/query.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -78,13 +80,41 @@ Json change_of(const Json& before, const Json& after) {
   return change;
 }
 
+namespace {
+
+/// The query with the keys of its `after` in it, those of objects one by one.
+Json with_after(Json query, const std::string& name) {
+  const auto found = query.find("after");
+  if (found == query.end()) return query;
+  const Json settings = *found;
+  query.erase("after");
+  if (!settings.is_object() || settings.empty())
+    throw InputError(name + ":/after: must be an object of keys of the query, e.g. {\"protocol\": \"Simple\"}");
+  for (const auto& [key, value] : settings.items()) {
+    if (key == "id" || key == "kind" || key == "edits" || key == "after")
+      throw InputError(fmt::format("{}:/after/{}: is no setting{}", name, key,
+                                   key == "edits" ? ": edits of the query are of its second answer alone" : ""));
+    if (value.is_object() && query.contains(key) && query[key].is_object())
+      query[key].update(value);
+    else
+      query[key] = value;
+  }
+  return query;
+}
+
+}  // namespace
+
 Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
-  if (!query.is_object() || !query.contains("edits") || query["edits"].empty())
-    throw InputError(name + ": whatif needs at least one edit, e.g. remove gpu0-gpu4");
+  const bool edited = query.is_object() && query.contains("edits") && !query["edits"].empty();
+  if (!edited && !(query.is_object() && query.contains("after")))
+    throw InputError(name +
+                     ": whatif needs at least one edit, e.g. remove gpu0-gpu4, or setting, e.g. after protocol=Simple");
+  const Json changed = with_after(query, name);
   Json plain = query;
   plain.erase("edits");
+  plain.erase("after");
   Json before = answer_or_throw(catalogue, plain, name, memories);
-  Json after = answer_or_throw(catalogue, query, name, memories);
+  Json after = answer_or_throw(catalogue, changed, name, memories);
   Json change = change_of(before, after);
   Json out;
   if (query.contains("id")) out["id"] = query["id"];
@@ -206,7 +236,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   if (r.has("id")) out["id"] = r.raw("id");
   const std::string kind = r.choice("kind", all_kinds());
   const auto base_id = r.required<std::string>("platform");
-  const auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
+  auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
   catalogue::MachinePtr edited;
@@ -214,11 +244,20 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   try {
     static_cast<void>(catalogue.solver(solver_id));
     edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
+    const bool has_environment = find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr;
+    NcclEdits by_environment;
+    if (has_environment) by_environment = nccl_edits(query, edited->platform().wiring());
+    std::vector<std::string> idle = by_environment.warnings;
+    if (!by_environment.edits.empty()) {
+      edits.insert(edits.end(), by_environment.edits.begin(), by_environment.edits.end());
+      edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
+    }
     Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     renamed = respell(query_kinds().get(kind).keys(), named);
-    std::vector<std::string> idle;
-    if (named.contains("nccl_env") && find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr)
-      idle = take_nccl_environment(named);
+    if (has_environment && named.contains("nccl_env")) {
+      std::vector<std::string> warnings = take_nccl_environment(named);
+      idle.insert(idle.end(), warnings.begin(), warnings.end());
+    }
     ObjectReader numbered(named, name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above

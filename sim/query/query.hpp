@@ -7,9 +7,9 @@
 
 namespace linkcast::query {
 
-/// The query without and with its `edits`: {"before", "after", "change"}, the first two as answer_or_throw() gives
-/// them.
-/// @throws InputError  as answer_or_throw(), or no edits
+/// The query without and with its `edits` and the keys of its object `after`: {"before", "after", "change"}, the first
+/// two as answer_or_throw() gives them.
+/// @throws InputError  as answer_or_throw(), or neither
 Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
                    Memories* memories = nullptr);
 

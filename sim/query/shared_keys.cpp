@@ -31,12 +31,6 @@ Json beside_of(const std::string& text, const std::string& option) {
   return job;
 }
 
-/// source: NCCL user guide, NCCL_P2P_LEVEL; NVB and C2C are among its names too (src/graph/topo.cc, topoPathTypeStr)
-const std::vector<std::string>& p2p_levels() {
-  static const std::vector<std::string> levels = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"};
-  return levels;
-}
-
 Key service_level(const std::string& help, const std::string& unset) {
   return {.name = "service_level",
           .type = ValueType::kWhole,
@@ -119,6 +113,12 @@ KeyTable make_noise_results() {
 }
 
 }  // namespace
+
+// source: NCCL user guide, NCCL_P2P_LEVEL; NVB and C2C are among its names too (src/graph/topo.cc, topoPathTypeStr)
+const std::vector<std::string>& path_classes() {
+  static const std::vector<std::string> levels = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"};
+  return levels;
+}
 
 const KeyTable& noise_keys() {
   static const KeyTable table = make_noise_keys();
@@ -237,7 +237,7 @@ KeyTable library_topology_keys() {
       {.name = "p2p_level",
        .help = "worst class of path over which the library lets GPUs access each other (NCCL_P2P_LEVEL)",
        .unset = "what its version takes",
-       .choices = p2p_levels(),
+       .choices = path_classes(),
        .example = "\"NVL\"",
        .cli = {.name = "--p2p-level"}}};
 }
@@ -249,7 +249,7 @@ Key library_topology_result() {
 void read_library_topology(ObjectReader& r, std::string& library_topology, std::string& p2p_level) {
   library_topology = r.optional<std::string>("library_topology").value_or("");
   if (r.has("library_topology") && library_topology.empty()) r.fail("library_topology", "names no file");
-  if (r.has("p2p_level")) p2p_level = r.choice("p2p_level", p2p_levels());
+  if (r.has("p2p_level")) p2p_level = r.choice("p2p_level", path_classes());
 }
 
 catalogue::MachinePtr read_library_topology(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,

@@ -24,6 +24,8 @@ const KeyTable& member_keys();
 Key library_key();
 /// A user's schedule of a collective. @param help  what it does to this kind of query
 Key algorithm_file_key(const std::string& help);
+/// Classes of path, as NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL name them, best first.
+const std::vector<std::string>& path_classes();
 /// The topology that the library is given in place of the machine's own: library_topology, p2p_level.
 KeyTable library_topology_keys();
 /// Key of an answer that depends on such a file: library_topology_sha256.

@@ -24,6 +24,8 @@ struct Network {
   NetworkFigure host_Bps{};                     ///< most that a node's CPUs move
   double reported_s = 0;                        ///< latency that its plug-in tells NCCL's tuner, on top of NCCL's own
   std::string_view without = "";                ///< protocols that its plug-in leaves out, blanks between
+  std::string_view tuner = "";                  ///< rules by which its plug-in chooses; empty: NCCL chooses
+  std::string_view buffer = "";                 ///< NCCL_BUFFSIZE that its plug-in sets; empty: none
   bool gpudirect = true;                        ///< adapters access GPU memory
   bool one_adapter = false;                     ///< of a node is in it
   std::string_view source = "";
@@ -35,7 +37,8 @@ inline constexpr std::string_view kRoceSource =
     "NVIDIA Spectrum data sheets: rate a port, switch 300 to 800 ns; costs of messages and steps as of InfiniBand";
 inline constexpr std::string_view kEfaSource =
     "AWS instance types: rate of a GPU's adapters together; aws-ofi-nccl v1.21: 18 to 20 us a step in its own model, 3 "
-    "us more in Simple, 75 or 35 us reported to NCCL; messages of EFA take about 15 us (AWS HPC blog, 2020)";
+    "us more in Simple, 75 or 35 us reported to NCCL, NCCL_BUFFSIZE 8 MiB; messages of EFA take about 15 us (AWS HPC "
+    "blog, 2020)";
 inline constexpr std::string_view kSlingshotSource =
     "HPE Slingshot: 200 Gb/s a port, 350 ns a switch (De Sensi et al., SC20); proxy and steps as fitted to Alps "
     "(models/params/alps.json)";
@@ -43,7 +46,8 @@ inline constexpr std::string_view kTcpSource =
     "4 to 6 GB/s a node on 100 Gb/s (NVIDIA/nccl issue 450), 5.4 GB/s on 4 x 200 Gb/s (CSCS, NCCL without plug-in); "
     "steps assumed: several times those of RDMA";
 inline constexpr std::string_view kTcpxoSource =
-    "Google A3 Mega: 8 x 200 Gb/s, Simple alone in the published job scripts; steps assumed between those of EFA and "
+    "Google A3 Mega: 8 x 200 Gb/s, Simple alone and NCCL_BUFFSIZE 8 MiB in the published job scripts; steps assumed "
+    "between those of EFA and "
     "TCP";
 
 /// Networks of verbs cost what is assumed or measured anywhere. Their cables have their names.
@@ -66,7 +70,7 @@ struct EfaCosts {
 inline constexpr EfaCosts kEarlyEfa{{17e-6, 0.25}, {15.5e-6, 0.2}, {20e-6, 0.3}, {23e-6, 0.3}, 75e-6};
 inline constexpr EfaCosts kLateEfa{{15e-6, 0.3}, {13e-6, 0.3}, {18e-6, 0.3}, {21e-6, 0.3}, 35e-6};
 constexpr Network efa(std::string_view name, std::string_view gpu, std::string_view cable, double port_Bps,
-                      const EfaCosts& costs, std::string_view without = "") {
+                      const EfaCosts& costs, std::string_view tuner, std::string_view without = "") {
   return {.name = name,
           .gpu = gpu,
           .cable = cable,
@@ -78,6 +82,8 @@ constexpr Network efa(std::string_view name, std::string_view gpu, std::string_v
           .simple_hop_s = costs.simple_hop_s,
           .reported_s = costs.reported_s,
           .without = without,
+          .tuner = tuner,
+          .buffer = "8 MiB",
           .source = kEfaSource};
 }
 
@@ -91,11 +97,11 @@ inline constexpr std::array kNetworks = {
     roce("roce_200", 25e9),
     roce("roce_400", 50e9),
     roce("roce_800", 100e9),
-    efa("efa_p4d", "A100", "efa_100", 12.5e9, kEarlyEfa, "LL LL128"),
-    efa("efa_p5", "H100", "efa_400", 50e9, kEarlyEfa),
-    efa("efa_p5en", "H200", "efa_400", 50e9, kLateEfa),
-    efa("efa_p6_b200", "B200", "efa_400", 50e9, kLateEfa),
-    efa("efa_p6_b300", "B300", "efa_800", 100e9, kLateEfa),
+    efa("efa_p4d", "A100", "efa_100", 12.5e9, kEarlyEfa, "", "LL LL128"),
+    efa("efa_p5", "H100", "efa_400", 50e9, kEarlyEfa, "p5"),
+    efa("efa_p5en", "H200", "efa_400", 50e9, kLateEfa, "p5en"),
+    efa("efa_p6_b200", "B200", "efa_400", 50e9, kLateEfa, "p6_b200"),
+    efa("efa_p6_b300", "B300", "efa_800", 100e9, kLateEfa, "p6_b300"),
     Network{.name = "slingshot",
             .cable = "slingshot",
             .port_Bps = 25e9,
@@ -115,6 +121,8 @@ inline constexpr std::array kNetworks = {
             .hop_s = {25e-6, 0.5},
             .simple_hop_s = {28e-6, 0.5},
             .without = "LL LL128",
+            .tuner = "unknown",
+            .buffer = "8 MiB",
             .source = kTcpxoSource},
     Network{.name = "tcp",
             .cable = "ethernet",

@@ -41,7 +41,15 @@ TEST_CASE("settings: a variable is the key that says the same", "[physics][setti
       {{{"NCCL_MIN_NCHANNELS", "32"}}, {{"least_channels", 32}}},
       {{{"NCCL_NVLS_ENABLE", "0"}}, {{"nvls", false}}},
       {{{"NCCL_NVLS_ENABLE", "2"}}, {{"nvls", true}}},
-      {{{"NCCL_PXN_DISABLE", "1"}}, {{"pxn", false}}}};
+      {{{"NCCL_PXN_DISABLE", "1"}}, {{"pxn", false}}},
+      {{{"NCCL_CROSS_NIC", "0"}}, {{"cross_nic", 0}}},
+      {{{"NCCL_NET_GDR_LEVEL", "LOC"}}, {{"gdr_level", "LOC"}}},
+      {{{"NCCL_BUFFSIZE", "1048576"}, {"NCCL_LL128_BUFFSIZE", "1228800"}},
+       {{"buffer_B", 1048576}, {"ll128_buffer_B", 1228800}}},
+      {{{"NCCL_LL_BUFFSIZE", "131072"}}, {{"ll_buffer_B", 131072}}},
+      {{{"NCCL_SHM_DISABLE", "1"}}, {{"shm", false}}},
+      {{{"NCCL_IB_DISABLE", "1"}}, {{"edits", {"network tcp"}}}},
+      {{{"NCCL_IB_QPS_PER_CONNECTION", "4"}}, {{"edits", {"fabric rail_optimized:flows=4"}}}}};
   for (const auto& [environment, keys] : same)
     for (const double size_B : {8192.0, 1048576.0, 67108864.0}) {
       INFO(environment.dump() << " of " << size_B);
@@ -76,7 +84,19 @@ TEST_CASE("settings: what is left out does not run, and channels keep their ends
 }
 
 TEST_CASE("settings: nothing is guessed", "[physics][settings]") {
-  CHECK(error({{"NCCL_BUFFSIZE", "1"}}).find("/nccl_env/NCCL_BUFFSIZE: is not modelled") != std::string::npos);
+  CHECK(error({{"NCCL_NTHREADS", "256"}}).find("/nccl_env/NCCL_NTHREADS: is not modelled: rates of thread blocks") !=
+        std::string::npos);
+  CHECK(error({{"NCCL_MADE_UP", "1"}}).find("/nccl_env/NCCL_MADE_UP: is not modelled") != std::string::npos);
+  CHECK(error({{"NCCL_BUFFSIZE", "1"}}).find("buffer_B: must be at least 65536") != std::string::npos);
+  CHECK(error({{"NCCL_BUFFSIZE", "4M"}}).find("'4M' is no number of bytes") != std::string::npos);
+  CHECK(error({{"NCCL_BUFFSIZE", "1048576"}}, {{"buffer_B", 1048576}}).find("the key buffer_B says it too") !=
+        std::string::npos);
+  CHECK(error({{"NCCL_CROSS_NIC", "3"}}).find("'3' is none of 0, 1, 2") != std::string::npos);
+  CHECK(error({{"NCCL_NET_GDR_LEVEL", "3"}}).find("'3' is none of LOC, NVL") != std::string::npos);
+  CHECK(error({{"NCCL_IB_QPS_PER_CONNECTION", "0"}}) != "");
+  CHECK(error({{"NCCL_IB_QPS_PER_CONNECTION", "4x"}}) != "");
+  CHECK(error({{"OFI_NCCL_TUNER_TYPE", "MODEL"}}).find("'MODEL' is not modelled") != std::string::npos);
+  CHECK(error({{"NCCL_TUNER_PLUGIN", "mine.so"}}).find("'mine.so' is not modelled") != std::string::npos);
   CHECK(error({{"NCCL_PROTO", "LLX"}}).find("/nccl_env/NCCL_PROTO: 'LLX' is none of") != std::string::npos);
   CHECK(error({{"NCCL_ALGO", ""}}).find("/nccl_env/NCCL_ALGO") != std::string::npos);
   CHECK(error({{"NCCL_PROTO", "^"}}).find("/nccl_env/NCCL_PROTO") != std::string::npos);
@@ -100,6 +120,116 @@ TEST_CASE("settings: nothing is guessed", "[physics][settings]") {
         Json{{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_PROTO", "^LL"}});
   for (const char* text : {"", "LL", "FOO=1", "NCCL_PROTO=LL,NCCL_PROTO=LL", "NCCL_PROTO=LL,"})
     CHECK_FALSE(error_of([&] { query::nccl_environment_of(text, "--nccl-env"); }).empty());
+}
+
+TEST_CASE("settings: variables of the network change nothing in one node, nor QPs where nothing is hashed",
+          "[physics][settings]") {
+  const Json between = {
+      {"NCCL_CROSS_NIC", "0"},  {"NCCL_NET_GDR_LEVEL", "SYS"},       {"NCCL_PXN_DISABLE", "1"},
+      {"NCCL_IB_DISABLE", "1"}, {"NCCL_IB_QPS_PER_CONNECTION", "8"}, {"NCCL_NCHANNELS_PER_NET_PEER", "1"}};
+  Json one = request({{"gpus", {0, 1, 2, 3, 4, 5, 6, 7}}});
+  one.erase("nodes"), one.erase("gpus_per_node");
+  Json with = one;
+  with["nccl_env"] = between;
+  const Json answer = ask(with);
+  CHECK(answer["time_s"] == ask(one)["time_s"]);
+  for (const auto& [name, value] : between.items())
+    CHECK(answer["warnings"].back().get<std::string>().find(name) != std::string::npos);
+  const Json alps{{"platform", "alps"}, {"kind", "collective"}, {"op", "all_reduce"},
+                  {"size_B", 1048576},  {"nodes", 4},           {"gpus_per_node", 4}};
+  Json set = alps;
+  set["nccl_env"] = {{"NCCL_IB_QPS_PER_CONNECTION", "8"}, {"NCCL_IB_DISABLE", "1"}};
+  CHECK(ask(set)["time_s"] == ask(alps)["time_s"]);
+  CHECK(ask(set)["warnings"].dump().find("neither InfiniBand nor RoCE") != std::string::npos);
+}
+
+TEST_CASE("settings: a buffer that bytes wait for sets their rate", "[physics][settings]") {
+  // One channel, few bytes in flight over the round trip: twice the buffer is half the time.
+  for (const char* platform : {"hgx-h100", "dgx-a100"}) {
+    const auto moving_s = [&](int buffer_B) {
+      const Json answer = ask({{"platform", platform},
+                               {"kind", "collective"},
+                               {"op", "all_gather"},
+                               {"size_B", 268435456},
+                               {"gpus", {0, 1, 2, 3}},
+                               {"library", "nccl-2.27"},
+                               {"algorithm", "ring"},
+                               {"protocol", "Simple"},
+                               {"channels", 1},
+                               {"launch", "graph"},
+                               {"buffer_B", buffer_B}});
+      return answer["time_s"].get<double>() - answer["latency_s"].get<double>();
+    };
+    INFO(platform);
+    CHECK(moving_s(65536) / moving_s(131072) == Approx(2).epsilon(0.02));
+    CHECK(moving_s(65536) > moving_s(4194304));
+  }
+}
+
+TEST_CASE("settings: trees between nodes pass on whole steps, so that larger ones fill longer", "[physics][settings]") {
+  const auto time_s = [](const Json& more) {
+    Json all = request({{"algorithm", "tree"}, {"protocol", "Simple"}, {"nodes", 8}}, 16777216);
+    all.update(more);
+    return ask(all)["time_s"].get<double>();
+  };
+  const double own_s = time_s(Json::object());
+  CHECK(time_s({{"buffer_B", 4194304}}) == Approx(own_s).epsilon(1e-9));
+  CHECK(time_s({{"buffer_B", 8388608}}) > 1.02 * own_s);
+  CHECK(time_s({{"buffer_B", 2097152}}) < 0.98 * own_s);
+}
+
+TEST_CASE("settings: with NCCL_CROSS_NIC=0 a ring leaves by the NIC that it came in by", "[physics][settings]") {
+  int crossing = 0;
+  for (const char* platform : {"hgx-h100", "abci-a100", "leonardo", "dgx2", "alps", "summit"}) {
+    const auto rings = [&](int cross_nic) {
+      return ask({{"platform", platform},
+                  {"kind", "rings"},
+                  {"nodes", 2},
+                  {"library", "nccl-2.27"},
+                  {"cross_nic", cross_nic}});
+    };
+    INFO(platform);
+    const Json same = rings(0), any = rings(1);
+    for (const Json& ring : same["nics"]) CHECK(ring["in"]["nic"] == ring["out"]["nic"]);
+    CHECK_FALSE(any["swaps_rings"].get<bool>());
+    for (const Json& ring : any["nics"]) crossing += ring["in"]["nic"] != ring["out"]["nic"] ? 1 : 0;
+  }
+  CHECK(crossing > 0);
+}
+
+TEST_CASE("settings: NCCL_NET_GDR_LEVEL=LOC is a machine whose NICs do not access GPU memory", "[physics][settings]") {
+  for (const char* platform : {"hgx-h100", "dgx-a100", "leonardo"})
+    for (const double size_B : {8192.0, 67108864.0}) {
+      const Json base{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"},    {"size_B", size_B},
+                      {"nodes", 2},           {"gpus_per_node", 4},   {"library", "nccl-2.27"}};
+      Json level = base, edit = base;
+      level["gdr_level"] = "LOC";
+      edit["edits"] = {"disable gpudirect"};
+      INFO(platform << " " << size_B);
+      CHECK(ask(level)["time_s"] == ask(edit)["time_s"]);
+    }
+}
+
+TEST_CASE("settings: host memory that is forbidden is refused where GPUs exchange through it", "[physics][settings]") {
+  Json through{{"platform", "p100-dgx1"}, {"kind", "collective"}, {"op", "all_reduce"},
+               {"size_B", 1048576},       {"gpus", {0, 5}},       {"library", "nccl-2.7"}};
+  through["nccl_env"] = {{"NCCL_SHM_DISABLE", "1"}};
+  CHECK(query::answer(catalogue(), through).value("error", "").find("shm: GPUs of one node exchange through host") !=
+        std::string::npos);
+  through["gpus"] = {0, 1};
+  CHECK(ask(through).contains("time_s"));
+}
+
+TEST_CASE("settings: channels of a message to another node", "[physics][settings]") {
+  const auto all_to_all = [](const Json& more) {
+    Json all = request({{"op", "alltoall"}}, 67108864);
+    all.update(more);
+    return ask(all);
+  };
+  CHECK(bare(all_to_all({{"nccl_env", {{"NCCL_NCHANNELS_PER_NET_PEER", "1"}}}})) ==
+        bare(all_to_all({{"peer_channels", 1}})));
+  CHECK(all_to_all({{"peer_channels", 1}})["time_s"].get<double>() >=
+        all_to_all(Json::object())["time_s"].get<double>());
 }
 
 TEST_CASE("settings: where nothing reads them they are refused", "[physics][settings]") {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <string>
 
 #include "sim/machine/fabric.hpp"
@@ -93,6 +95,59 @@ TEST_CASE("networks: what a plug-in leaves out never runs, and what it tells rai
   CHECK(estimate_s("network efa_p5") - estimate_s("network roce_400") == Approx(4 * 75e-6).epsilon(1e-6));
 }
 
+TEST_CASE("networks: on EFA the plug-in's regions choose, on more than two nodes and unless settings forbid it",
+          "[physics][network][plugin]") {
+  const auto all_reduce = [](const Json& more) {
+    Json all{{"platform", "hgx-h200"},
+             {"kind", "collective"},
+             {"op", "all_reduce"},
+             {"size_B", 104857600},
+             {"nodes", 8},
+             {"gpus_per_node", 8},
+             {"library", "nccl-2.27"},
+             {"edits", {"network efa_p5en"}}};
+    all.update(more);
+    return ask(all);
+  };
+  const auto says = [](const Json& answer, const char* text) {
+    return answer["warnings"].dump().find(text) != std::string::npos;
+  };
+  const std::string ruled = "the tuner of EFA's plug-in chose";
+  // 64 ranks: Ring LL128 between 58 MiB and 562 MiB.
+  const Json by_plugin = all_reduce(Json::object());
+  CHECK(by_plugin["algorithm"] == "ring");
+  CHECK(by_plugin["protocol"] == "LL128");
+  CHECK(says(by_plugin, ruled.c_str()));
+  CHECK_FALSE(says(by_plugin, "near tie"));
+  const Json by_nccl = all_reduce({{"plugin_tuner", false}});
+  CHECK_FALSE(says(by_nccl, ruled.c_str()));
+  for (const char* variable : {"OFI_NCCL_TUNER_TYPE", "NCCL_TUNER_PLUGIN"}) {
+    const char* value = std::string(variable) == "NCCL_TUNER_PLUGIN" ? "none" : "INTERNAL";
+    CHECK(all_reduce({{"nccl_env", {{variable, value}}}})["time_s"] == by_nccl["time_s"]);
+  }
+  CHECK_FALSE(says(all_reduce({{"nodes", 2}}), ruled.c_str()));
+  CHECK_FALSE(says(all_reduce({{"library", "nccl-2.20"}}), ruled.c_str()));
+  CHECK_FALSE(says(all_reduce({{"gpus_per_node", 4}}), ruled.c_str()));
+  CHECK_FALSE(says(all_reduce({{"edits", {"network ib_ndr"}}}), ruled.c_str()));
+  // What NCCL is not allowed is passed over: no other region contains the call, so that NCCL chooses.
+  CHECK(all_reduce({{"without", {"LL128"}}})["protocol"] != "LL128");
+  CHECK(all_reduce({{"size_B", 131072}})["algorithm"] == "tree");
+  CHECK(all_reduce({{"size_B", 131072}})["protocol"] == "LL");
+  CHECK(says(all_reduce({{"edits", {"network tcpxo"}}}), "a table that is not public"));
+  CHECK_FALSE(says(all_reduce({{"edits", {"network tcpxo"}}, {"plugin_tuner", false}}), "not public"));
+}
+
+TEST_CASE("networks: EFA's plug-in sets buffers of 8 MiB, unless the user does", "[physics][network][plugin]") {
+  const auto time_s = [](const Json& more) {
+    Json all = request("hgx-h200", 4, 1 << 26, {"network efa_p5en"});
+    all.update({{"algorithm", "tree"}, {"protocol", "Simple"}, {"library", "nccl-2.27"}});
+    all.update(more);
+    return number(ask(all), "time_s");
+  };
+  CHECK(time_s({{"buffer_B", 8388608}}) == Approx(time_s(Json::object())).epsilon(1e-9));
+  CHECK(time_s({{"nccl_env", {{"NCCL_BUFFSIZE", "4194304"}}}}) < time_s(Json::object()));
+}
+
 TEST_CASE("networks: as many nodes as edits say", "[physics][network]") {
   for (const int nodes : {2, 40, 127, 500, 1500})
     for (const char* platform : {"hgx-h100", "leonardo", "summit", "l40s"}) {
@@ -104,6 +159,40 @@ TEST_CASE("networks: as many nodes as edits say", "[physics][network]") {
       all["nodes"] = nodes + 1;
       CHECK(query::answer(catalogue(), all).contains("error"));
     }
+}
+
+TEST_CASE("networks: flows of a connection are hashed one by one and share its bytes", "[physics][network]") {
+  for (const char* platform : {"hgx-h100", "abci-a100"}) {
+    const Cluster& cluster = catalogue().machine(platform)->cluster();
+    const Fabric& fabric = cluster.fabric();
+    // Every adapter sends to the one of the next node that has another number: over the upper switches.
+    const auto loads = [&](int flows) {
+      std::map<int, double> load;
+      for (int node = 0; node + 1 < 32; ++node)
+        for (int nic = 0; nic < cluster.nics(); ++nic) {
+          std::vector<WeightedLink> links;
+          add_fabric_links(fabric, FabricRouting::kEcmp, cluster.endpoint(node, nic),
+                           cluster.endpoint(node + 1, (nic + 1) % cluster.nics()), links,
+                           std::numeric_limits<int>::max(), flows);
+          double first = 0;
+          for (const WeightedLink& one : links) {
+            load[one.link] += one.share;
+            if (one.link == links.front().link) first += one.share;
+          }
+          CHECK(first == Approx(1));
+        }
+      double most = 0;
+      for (const auto& [link, share] : load) most = std::max(most, share);
+      return most;
+    };
+    INFO(platform);
+    CHECK(loads(1) >= 2);  // some collide
+    CHECK(loads(8) < loads(1));
+    CHECK(loads(64) <= loads(8));
+    CHECK(loads(64) >= 1);  // the adapters' own cables
+  }
+  CHECK(error_of("alps", "fabric dragonfly:flows=4").find("are of routing ecmp") != std::string::npos);
+  CHECK(error_of("hgx-h100", "fabric rail_optimized:flows=0").find("must be 1 to 128") != std::string::npos);
 }
 
 TEST_CASE("adapters: half of them carry half", "[physics][network]") {

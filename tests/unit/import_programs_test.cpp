@@ -187,6 +187,21 @@ TEST_CASE("nccl-tests: whether NVLS was on is known from NCCL's lines, the type,
   CHECK(error_of("nccl-tests", {path}, {{"nvls", "on"}}).find("says otherwise") != std::string::npos);
 }
 
+TEST_CASE("nccl-tests: settings that NCCL's lines say were made are kept", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "all_reduce_perf.txt").string();
+  std::string text = text_of_file(sample_path(kAllReduce));
+  text.insert(text.find("#       size"),
+              "node1:7:7 [0] NCCL INFO NCCL_DEBUG set by environment to INFO.\n"
+              "node1:7:7 [0] NCCL INFO NCCL_BUFFSIZE set by environment to 8388608.\n"
+              "node1:7:7 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n"
+              "node1:7:7 [0] NCCL INFO NCCL_PROTO set by environment to ^LL\n");
+  std::ofstream(path) << text;
+  const Measurement read = imported_files("nccl-tests", {path});
+  CHECK_FALSE(read.peer_access);
+  CHECK(imported("nccl-tests", kAllReduce).peer_access);
+}
+
 TEST_CASE("nccl-tests: warnings of NCCL between the rows are passed over", "[unit][import]") {
   const ScratchFolder scratch;
   const std::string path = (scratch / "all_reduce_perf.txt").string();

@@ -90,7 +90,7 @@ Communicator across(const Box& box, int gpus, int nics, const std::string& libra
   const Cluster cluster(node, test::single_switch(kNodes, nics), FabricRouting::kMinimal, ids);
   std::vector<int> members;
   for (int gpu = 0; gpu < gpus; ++gpu) members.push_back(gpu);
-  return ring_library(library).build_across(cluster, members, kNodes, pxn);
+  return ring_library(library).build_across(cluster, members, kNodes, {.pxn = pxn});
 }
 
 /// As many GPUs as NICs, one of each below a switch.

@@ -81,6 +81,7 @@ class Key {
 
   void put_paths(const PathTable& paths) {
     put(paths.nics());
+    put(paths.cross_nic());
     for (int from = 0; from < paths.gpus(); ++from) {
       for (int to = 0; to < paths.gpus(); ++to) put(paths.at(from, to));
       for (int nic = 0; nic < paths.nics(); ++nic) {
@@ -154,22 +155,28 @@ std::string plural(int count, const std::string& noun) {
 }
 
 /// The driver's consent is the machine's own; the user may forbid more, or allow it.
-Access access(const Platform& platform, bool proxies) {
+Access access(const Platform& platform, const ExitSettings& exits) {
   const std::string& level = platform.library_topology().p2p_level;
   const auto limit = level.empty() ? std::nullopt : path_class_of(level);
+  const auto nic_limit = exits.gdr_level.empty() ? std::nullopt : path_class_of(exits.gdr_level);
   if (!level.empty() && !limit) throw InputError("p2p_level: '" + level + "' is no class of path");
-  return {platform.topology().pcie_peer != PciePeer::kNone, platform.topology().gpudirect_rdma, proxies, limit};
+  return {platform.topology().pcie_peer != PciePeer::kNone,
+          platform.topology().gpudirect_rdma,
+          exits.pxn,
+          limit,
+          nic_limit,
+          exits.cross_nic};
 }
 
 class Builder {
  public:
   Builder(const Version& version, const Platform& platform, const std::vector<int>& ranks,
-          const std::vector<GraphNic>& nics, bool proxies)
+          const std::vector<GraphNic>& nics, const ExitSettings& exits)
       : platform_(platform),
         traits_(version.search),
         gpus_(sorted(ranks)),
         model_(platform.as_library_sees(), gpus_, traits_, nics),
-        paths_(model_, traits_, access(platform, proxies)),
+        paths_(model_, traits_, access(platform, exits)),
         plan_(plan_of(model_, paths_, traits_)) {
     made_.library = version.name;
     made_.gpus = ranks;
@@ -265,7 +272,7 @@ class Builder {
       made_.network_class = to_text(rings.nic_class);
       made_.nics_near = std::max(rings.nic_class, plan_.trees.nic_class) <= lines_arrive_whole();
     }
-    made_.swaps_rings = rings.crosses && plan_.channels % 2 == 0;
+    made_.swaps_rings = rings.crosses && paths_.cross_nic() == 2 && plan_.channels % 2 == 0;
     for (int c = 0; c < plan_.channels; ++c) {
       Channel channel;
       channel.order = order(rings, c);
@@ -395,15 +402,15 @@ Communicator build_communicator(const Version& version, const Platform& platform
   check_members(platform, gpus);
   if (gpus.size() > kMostGpus)
     throw InputError("gpus: " + version.name + " is modelled for one node of at most " + std::to_string(kMostGpus));
-  return Builder(version, platform, gpus, {}, true).build();
+  return Builder(version, platform, gpus, {}, {}).build();
 }
 
 Communicator build_part(const Version& version, const Platform& platform, const std::vector<int>& gpus,
-                        const std::vector<GraphNic>& nics, bool proxies) {
+                        const std::vector<GraphNic>& nics, const ExitSettings& exits) {
   if (gpus.size() > 1) check_members(platform, gpus);
   if (gpus.size() > kMostGpus)
     throw InputError("gpus: " + version.name + " is modelled for nodes of at most " + std::to_string(kMostGpus));
-  return Builder(version, platform, gpus, nics, proxies).build();
+  return Builder(version, platform, gpus, nics, exits).build();
 }
 
 }  // namespace linkcast::graph

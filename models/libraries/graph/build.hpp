@@ -10,8 +10,8 @@ namespace linkcast::graph {
 Communicator build_communicator(const Version& version, const Platform& platform, const std::vector<int>& gpus);
 
 /// The parts in one node of rings and trees over several: each begins and ends at a NIC.
-/// @param gpus  as above, or one. @param nics  by number. @param proxies  false: no PXN. @throws InputError  as above
+/// @param gpus  as above, or one. @param nics  by number. @throws InputError  as above
 Communicator build_part(const Version& version, const Platform& platform, const std::vector<int>& gpus,
-                        const std::vector<GraphNic>& nics, bool proxies);
+                        const std::vector<GraphNic>& nics, const ExitSettings& exits);
 
 }  // namespace linkcast::graph

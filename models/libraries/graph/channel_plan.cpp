@@ -87,11 +87,14 @@ void Planner::find(ChannelSet& best) {
   }
 }
 
-/// Between nodes rings first leave by the NIC they came in by, then by any. @returns true if the search is over
+/// Between nodes rings first leave by the NIC they came in by, then by any, unless the user wants one of the two.
+/// @returns true if the search is over
 bool Planner::try_speed(ChannelSet wanted, ChannelSet& best) {
   if (paths_.nics() == 0) return try_classes(wanted, best);
-  if (try_nic_classes(wanted, best)) return true;
-  if (paths_.nics() == 1 || wanted.pattern != Pattern::kRing) return false;
+  const bool may_cross = paths_.nics() > 1 && wanted.pattern == Pattern::kRing && paths_.cross_nic() != 0;
+  const bool must_cross = may_cross && paths_.cross_nic() == 1;
+  if (!must_cross && try_nic_classes(wanted, best)) return true;
+  if (!may_cross) return false;
   wanted.crosses = true;
   return try_nic_classes(wanted, best);
 }

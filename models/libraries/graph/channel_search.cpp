@@ -225,7 +225,7 @@ void ChannelSearch::next_channel() {
 void ChannelSearch::enter_by_nics() {
   for (int i = 0; i < nics_; ++i) {
     const int nic = entries_[at((now_.channels + i) % nics_)];
-    if (now_.crosses && now_.channels % 2 == 1 && nic != now_.nics_out[at(now_.channels - 1)]) continue;
+    if (in_pairs() && now_.channels % 2 == 1 && nic != now_.nics_out[at(now_.channels - 1)]) continue;
     enter_by(nic);
   }
 }
@@ -254,11 +254,14 @@ void ChannelSearch::enter_at(int nic, int gpu, Order order) {
   give_back(path, kBetween);
 }
 
+/// Where the library itself decides that rings leave by another NIC, it pairs them.
+bool ChannelSearch::in_pairs() const { return now_.crosses && paths_.cross_nic() == 2; }
+
 bool ChannelSearch::may_leave_by(int nic, int step) const {
   const int entry = now_.nics_in[at(now_.channels)];
   if (now_.pattern != Pattern::kRing) return step == 0 ? nic == entry : nic == now_.nics_out[at(now_.channels)];
   if (!now_.crosses) return nic == entry;
-  return now_.channels % 2 == 0 || nic == now_.nics_in[at(now_.channels - 1)];
+  return !in_pairs() || now_.channels % 2 == 0 || nic == now_.nics_in[at(now_.channels - 1)];
 }
 
 /// A ring's last member leaves. A tree's first member talks to its parent and one child, the next one to the other

@@ -92,6 +92,7 @@ class ChannelSearch {
   [[nodiscard]] std::pair<int, int> slot(int gpu) const;
   [[nodiscard]] bool pci_used_up(int gpu) const;
   void leave_by_nics(int gpu, int step, Order order);
+  [[nodiscard]] bool in_pairs() const;
   [[nodiscard]] bool may_leave_by(int nic, int step) const;
   void start(int gpu, Order order);
   /// @param leave  step whose member talks to a NIC, if it is still to come

@@ -9,6 +9,7 @@
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
 #include "models/libraries/graph/node_model.hpp"
+#include "models/libraries/graph/plugin_regions.hpp"
 #include "models/libraries/graph/tuner.hpp"
 #include "models/libraries/graph/version.hpp"
 #include "models/libraries/ring_search.hpp"
@@ -56,7 +57,10 @@ Tree chain_from(const Channel& ring) { return {ring.order, ring.hops, ring.block
 /// A ring in one node as the library finds it there, and a chain along it, for each NIC next to a member, at the
 /// fastest speed that all these NICs carry.
 /// @source  models/libraries/SOURCES.md, "Graph era: NICs", GPUs that are not NVIDIA's
-Communicator headed(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, bool proxies) {
+Communicator headed(const Version& version, const Cluster& cluster, const std::vector<int>& gpus,
+                    const ExitSettings& exits) {
+  if (!exits.gdr_level.empty() || exits.cross_nic != 2)
+    throw InputError("cross_nic, gdr_level: are of the search for rings, which is not modelled for these GPUs");
   Communicator made;
   if (gpus.size() > 1) {
     made = build_communicator(version, cluster.node(), gpus);
@@ -80,25 +84,25 @@ Communicator headed(const Version& version, const Cluster& cluster, const std::v
   const bool near = nics_within_switches(cluster, entries);
   made.network_class = to_text(near ? PathClass::kPxb : PathClass::kPhb);
   made.nics_near = near;
-  made.channels = headed_rings(cluster, made.channels, entries, {parts, proxies && version.search.proxies_to_nic});
+  made.channels = headed_rings(cluster, made.channels, entries, {parts, exits.pxn && version.search.proxies_to_nic});
   made.trees.clear();
   for (const Channel& ring : made.channels) made.trees.push_back(chain_from(ring));
   return made;
 }
 
 /// Rings and trees over several equal nodes, each of which begins and ends at a NIC.
-/// @param proxies  GPUs may send by the NIC of another one (PXN), from the version on that has it
 /// @throws InputError  no GPU, more nodes than the fabric has room for
 /// @source  models/libraries/SOURCES.md, "Graph era: NICs"
 Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                          bool proxies) {
+                          const ExitSettings& exits) {
   check_nodes(cluster, gpus, nodes);
-  Communicator built = foreign(cluster, gpus) ? headed(version, cluster, gpus, proxies)
-                                              : build_part(version, cluster.node(), gpus, nics_of(cluster), proxies);
+  Communicator built = foreign(cluster, gpus) ? headed(version, cluster, gpus, exits)
+                                              : build_part(version, cluster.node(), gpus, nics_of(cluster), exits);
   std::set<int> entries;
   for (const Channel& ring : built.channels) entries.insert(ring.in.nic);
   const int found = static_cast<int>(entries.size());
   built.nodes = nodes;
+  built.message_channels = exits.peer_channels;
   built.plugin = plugin_of(cluster.node().wiring());
   // One channel a NIC in use: what crosses the fabric once goes up the tree and once down, in the same channel.
   built.nvls_channels = built.nvls_channels > 0 ? found : 0;
@@ -128,6 +132,40 @@ Prior lines_rate(int sm) {
   return {kShare * by_sm(kMost, sm) * kGiga, kSpread};
 }
 
+/// Whether the plug-in's tuner looks at all. @source  aws/aws-ofi-nccl, src/tuner: it leaves two nodes to NCCL
+bool has_ruler(const Communicator& communicator, const TunerRequest& request) {
+  const std::string& tuner = communicator.plugin.tuner;
+  return request.plugin_tuner && !tuner.empty() && communicator.nodes > (tuner == kUnknownTuner ? 1 : 2);
+}
+
+/// The row that the plug-in's tuner makes cost nothing: that of the first region with the call's size and ranks that
+/// the library could take. @returns  null: the library's own estimates decide
+const TunerEntry* ruled_row(const Communicator& communicator, const TunerRequest& request,
+                            const std::vector<TunerEntry>& rows) {
+  if (!has_ruler(communicator, request)) return nullptr;
+  for (const PluginRegion* region :
+       plugin_regions_at(communicator.plugin.tuner, request.operation, static_cast<int>(communicator.gpus.size()),
+                         request.size.si, communicator.ranks()))
+    for (const TunerEntry& row : rows)
+      if (row.enabled && row.algorithm == region->algorithm && row.protocol == region->protocol) return &row;
+  return nullptr;
+}
+
+/// A warning where a plug-in has a tuner; empty: the choice rests on the library's estimates.
+std::string why_ruled(const Communicator& communicator, const TunerRequest& request, const TunerEntry& own,
+                      const TunerEntry* ruled) {
+  if (!has_ruler(communicator, request)) return "";
+  if (communicator.plugin.tuner == kUnknownTuner)
+    return "the network's plug-in replaces NCCL's choice by a table that is not public: the choice here is that of "
+           "NCCL's own model, and another one may run";
+  if (ruled == nullptr) return "";
+  const bool same = own.algorithm == ruled->algorithm && own.protocol == ruled->protocol;
+  return fmt::format(
+      "the tuner of EFA's plug-in chose {} {}, where NCCL's own model takes {}; plugin_tuner false "
+      "(OFI_NCCL_TUNER_TYPE=INTERNAL) leaves the choice to NCCL",
+      ruled->algorithm, ruled->protocol, same ? "the same" : own.algorithm + " " + own.protocol);
+}
+
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
 /// @limits  several nodes: across.hpp. CollNet reduces in the fabric only where it is asked for.
 class NcclGraph final : public Library, public RingLibrary {
@@ -146,11 +184,12 @@ class NcclGraph final : public Library, public RingLibrary {
   [[nodiscard]] bool spans_nodes() const override { return true; }
 
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                                          bool pxn) const override {
-    return graph::build_across(*version_, cluster, gpus, nodes, pxn);
+                                          const ExitSettings& exits) const override {
+    return graph::build_across(*version_, cluster, gpus, nodes, exits);
   }
 
   [[nodiscard]] bool has_pxn() const override { return version_->search.proxies_to_nic; }
+  [[nodiscard]] bool has_exit_settings() const override { return true; }
 
   /// Of the ring: what the tuner takes, or what was forced.
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
@@ -165,23 +204,28 @@ class NcclGraph final : public Library, public RingLibrary {
     return tuner_table(version_->tuner, communicator, generations(platform, communicator.gpus), request);
   }
 
-  /// The least time among the rows that are enabled; a forced row need not be enabled.
+  /// The row of the plug-in's tuner, else the least time among the rows that are enabled; a forced row need not be
+  /// enabled.
   [[nodiscard]] std::optional<TunerChoice> choose(const Platform& platform, const Communicator& communicator,
                                                   const TunerRequest& request) const override {
     if (!request.protocol.empty()) static_cast<void>(protocol_index(request.protocol));
-    const TunerEntry* best = nullptr;
-    const std::vector<TunerEntry> rows = tuner(platform, communicator, request);
-    for (const TunerEntry& row : rows) {
-      if (!request.admits(row) || (request.protocol.empty() && !row.enabled)) continue;
-      if (tuned(row.algorithm).multicast && !request.nvls) continue;
-      if (!best || row.time < best->time) best = &row;
-    }
-    if (!best)
+    std::vector<TunerEntry> rows = tuner(platform, communicator, request);
+    std::erase_if(rows, [&](const TunerEntry& row) {
+      return !request.admits(row) || (request.protocol.empty() && !row.enabled) ||
+             (tuned(row.algorithm).multicast && !request.nvls);
+    });
+    const auto best = std::min_element(rows.begin(), rows.end(),
+                                       [](const TunerEntry& a, const TunerEntry& b) { return a.time < b.time; });
+    if (best == rows.end())
       throw InputError(version_->name + " has no " + request.algorithm +
                        (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
                        request.operation + " here" +
                        (request.without.empty() ? "" : " without " + joined(request.without)));
-    return with_blocks(version_->tuner, communicator, *best, request);
+    const TunerEntry* ruled = version_->tuner.plugin_tuners ? ruled_row(communicator, request, rows) : nullptr;
+    TunerChoice choice = with_blocks(version_->tuner, communicator, ruled != nullptr ? *ruled : *best, request);
+    choice.by_rule = ruled != nullptr;
+    if (version_->tuner.plugin_tuners) choice.why = why_ruled(communicator, request, *best, ruled);
+    return choice;
   }
 
   [[nodiscard]] AlgorithmLatency algorithm_latency(const Communicator& communicator,

@@ -150,6 +150,7 @@ PathTable::PathTable(const NodeModel& model, const SearchTraits& traits, const A
     : gpus_(model.gpus()),
       nics_(static_cast<int>(model.ports().size())),
       proxies_(traits.proxies_to_nic && access.proxies),
+      cross_nic_(access.cross_nic),
       paths_(static_cast<std::size_t>(gpus_) * static_cast<std::size_t>(gpus_)) {
   const Discovery discovery(model, traits);
   All to_node;
@@ -186,7 +187,7 @@ void PathTable::find_nic_paths(const NodeModel& model, const SearchTraits& trait
                                const All& to_node) {
   to_nic_.resize(static_cast<std::size_t>(gpus_) * static_cast<std::size_t>(nics_));
   from_nic_.resize(to_nic_.size());
-  const PathClass limit = nic_limit(traits);
+  const PathClass own_limit = nic_limit(traits), limit = access.nic_limit.value_or(own_limit);
   for (int nic = 0; nic < nics_; ++nic) {
     const int port = model.ports()[static_cast<std::size_t>(nic)];
     if (port < 0) continue;
@@ -195,7 +196,7 @@ void PathTable::find_nic_paths(const NodeModel& model, const SearchTraits& trait
       const auto member = static_cast<std::size_t>(gpu);
       Path out = to_node[end][member], in = to_node[member][end];
       if (!out.found || !in.found) continue;
-      if (limit == PathClass::kP2c) out.path_class = in.path_class = named_by_chip(model, out);
+      if (own_limit == PathClass::kP2c) out.path_class = in.path_class = named_by_chip(model, out);
       const int cpu = nearest_cpu(model, gpu, to_node);
       if ((out.path_class > limit || !access.nics) && cpu >= 0) {
         const auto host = static_cast<std::size_t>(cpu);

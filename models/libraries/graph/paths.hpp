@@ -23,6 +23,8 @@ struct Access {
   bool proxies = true;     ///< nobody forbade PXN
   /// Worst class of peer access that its user allows; nullopt: the version's own limit.
   std::optional<PathClass> user_limit{};
+  std::optional<PathClass> nic_limit{};  ///< the same of NICs' access to GPU memory
+  int cross_nic = 2;                     ///< ExitSettings::cross_nic
 };
 
 /// Paths between members, and between members and NICs; traffic of pairs without peer access is diverted over the CPU
@@ -35,6 +37,7 @@ class PathTable {
   [[nodiscard]] int gpus() const { return gpus_; }
   [[nodiscard]] int nics() const { return nics_; }
   [[nodiscard]] bool proxies() const { return proxies_; }
+  [[nodiscard]] int cross_nic() const { return cross_nic_; }
   [[nodiscard]] const Path& at(int from, int to) const { return paths_[index(from, to)]; }
   /// What a member sends out by a NIC; it may pass another member (class PXN).
   [[nodiscard]] const Path& to_nic(int gpu, int nic) const { return to_nic_[nic_index(gpu, nic)]; }
@@ -69,6 +72,7 @@ class PathTable {
 
   int gpus_, nics_;
   bool proxies_;
+  int cross_nic_;
   std::vector<Path> paths_, to_nic_, from_nic_;
   std::vector<std::vector<int>> local_nics_, local_gpus_;
 };

@@ -204,6 +204,7 @@ TunerTraits tuner_v2_20() {
 
 TunerTraits tuner_v2_22() {
   TunerTraits t = tuner_v2_20();
+  t.plugin_tuners = true;  // version 3 of their interface; that of 2.21 alone is not modelled
   t.nvls_hop_us = 25;
   t.nvls_tree_network_hop_us = 14;
   t.ll_half = true;

@@ -133,6 +133,7 @@ struct TunerTraits {
   bool late_corrections = false;           ///< the later of two tables that correct trees for the size
   bool cells = false;                      ///< work is cut into whole cells before channels get it
   bool whole_chunks = false;               ///< trees in Simple take whole chunks, however few
+  bool plugin_tuners = false;              ///< plug-ins may set what an algorithm and protocol cost
 };
 
 struct Version {

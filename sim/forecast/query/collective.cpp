@@ -1,6 +1,8 @@
 // Queries of kind collective: one operation of a communication library.
 #include "sim/machine/collective.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/base/text.hpp"
 #include "sim/forecast/algorithm.hpp"
 #include "sim/forecast/collective_answer.hpp"
@@ -80,6 +82,46 @@ KeyTable size_keys() {
        .cli = {.name = "--sizes", .parse = query::sizes_of}}};
 }
 
+Key buffer_key(const char* name, const char* protocol, const char* variable, const char* unset, const char* option) {
+  return {.name = name,
+          .type = ValueType::kSize,
+          .help = fmt::format("a channel's buffer of {}, as {}", protocol, variable),
+          .unset = unset,
+          .least = kLeastBuffer_B,
+          .example = "8388608",
+          .cli = {.name = option, .parse = query::size_of}};
+}
+
+/// Settings of NCCL that change how channels and messages move bytes.
+KeyTable channel_settings() {
+  return {buffer_key("buffer_B", "Simple", "NCCL_BUFFSIZE", "4 MiB, or what the network's plug-in sets", "--buffer"),
+          buffer_key("ll_buffer_B", "LL, flags included", "NCCL_LL_BUFFSIZE", "512 KiB", "--ll-buffer"),
+          buffer_key("ll128_buffer_B", "LL128, flags included", "NCCL_LL128_BUFFSIZE", "4800 KiB", "--ll128-buffer"),
+          {.name = "peer_channels",
+           .type = ValueType::kWhole,
+           .help = "most channels of a message to another node, as NCCL_NCHANNELS_PER_NET_PEER",
+           .unset = "what the library takes",
+           .least = 1,
+           .example = "2",
+           .needs = {"nodes"},
+           .cli = {.name = "--peer-channels"}},
+          {.name = "shm",
+           .type = ValueType::kFlag,
+           .help = "GPUs of a node may exchange through host memory; false: refused where they would, as "
+                   "NCCL_SHM_DISABLE=1",
+           .unset = "true",
+           .example = "false",
+           .cli = {.name = "--shm", .opposite = "--no-shm"}},
+          {.name = "plugin_tuner",
+           .type = ValueType::kFlag,
+           .help = "the network's plug-in chooses algorithm and protocol, where it has rules for that; false: NCCL "
+                   "does, as OFI_NCCL_TUNER_TYPE=INTERNAL",
+           .unset = "true",
+           .example = "false",
+           .needs = {"nodes"},
+           .cli = {.name = "--plugin-tuner", .opposite = "--no-plugin-tuner"}}};
+}
+
 /// Settings of NCCL's environment, one by one and as it is.
 KeyTable settings() {
   return {{.name = "least_channels",
@@ -150,7 +192,6 @@ KeyTable choices() {
            .help = "switches between nodes reduce (CollNet, SHARP), as NCCL_COLLNET_ENABLE=1: of a fabric with sharp",
            .example = "false",
            .cli = {.name = "--collnet"}},
-          pxn_key(),
           {.name = "calls",
            .type = ValueType::kWhole,
            .help = "made one behind the other; the time is that of one",
@@ -211,7 +252,9 @@ class CollectiveQuery final : public query::QueryKind {
                                                  query::member_keys(),
                                                  size_keys(),
                                                  choices(),
+                                                 exit_keys(),
                                                  settings(),
+                                                 channel_settings(),
                                                  query::library_topology_keys(),
                                                  surroundings(),
                                                  query::noise_keys(),

@@ -5,6 +5,7 @@
 namespace linkcast::collective {
 
 query::Key operation_key(bool required);
-query::Key pxn_key();
+/// Settings of routes out of a node.
+query::KeyTable exit_keys();
 
 }  // namespace linkcast::collective

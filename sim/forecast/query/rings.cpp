@@ -45,8 +45,7 @@ KeyTable model_keys() {
            .help = "NVSwitches multicast and reduce sums (NVLS); false leaves them out",
            .unset = "where machine and library have it",
            .example = "false",
-           .cli = {.name = "--nvls", .opposite = "--no-nvls"}},
-          pxn_key()};
+           .cli = {.name = "--nvls", .opposite = "--no-nvls"}}};
 }
 
 KeyTable ring_results() {
@@ -116,7 +115,8 @@ KeyTable tuner_results() {
 class Rings final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({query::member_keys(), model_keys(), query::library_topology_keys()});
+    static const KeyTable table =
+        query::joined({query::member_keys(), model_keys(), exit_keys(), query::library_topology_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
