@@ -15,6 +15,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/table.hpp"
+#include "sim/base/text.hpp"
 #include "sim/engine/worker_program.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
@@ -177,10 +178,64 @@ InputError in_options(const InputError& error, const std::string& kind) {
   return InputError(option_of_key(kind, key) + what.substr(what.find(": ", own)));
 }
 
+namespace {
+
+/// One value of a key, as its option takes it.
+Json value_of(const query::Key& key, const std::string& text, const std::string& option) {
+  if (key.cli.parse) {
+    const Json value = key.cli.parse(text, option);
+    return key.cli.repeated && key.type != query::ValueType::kObject ? Json::array({value}) : value;
+  }
+  const auto fail = [&](const char* what) -> InputError { return InputError(option + ": '" + text + "' is " + what); };
+  if (key.type == query::ValueType::kFlag) {
+    if (text != "true" && text != "false") throw fail("neither true nor false");
+    return text == "true";
+  }
+  if (key.type != query::ValueType::kWhole && key.type != query::ValueType::kNumber) return text;
+  const Json value = Json::parse(text, nullptr, false);
+  if (!(key.type == query::ValueType::kWhole ? value.is_number_integer() : value.is_number())) throw fail("no number");
+  return value;
+}
+
+/// The key that is so named, or whose option is.
+const query::Key& key_named(const std::string& kind, const std::string& name) {
+  std::vector<std::string> known;
+  for (const query::KeyTable* table : {&query::query_kinds().get(kind).keys(), &query::common_keys()})
+    for (const query::Key& key : *table) {
+      if (key.name == name || (!key.cli.name.empty() && long_name(key.cli.name) == "--" + name)) return key;
+      known.push_back(key.name);
+    }
+  throw InputError("--after: '" + name + "' is no key of this command" + did_you_mean(name, known));
+}
+
+/// "protocol=Simple" and "NCCL_PROTO=Simple", several of them, as the key `after` of a query.
+Json after_of(const std::string& kind, const std::vector<std::string>& texts) {
+  Json after = Json::object();
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw InputError("--after: '" + text + "' is not KEY=VALUE, e.g. protocol=Simple or NCCL_PROTO=^LL");
+    const std::string name = text.substr(0, equals);
+    const bool variable = name.starts_with("NCCL_") || name.starts_with("OFI_NCCL_");
+    const query::Key& key = key_named(kind, variable ? "nccl_env" : name);
+    const Json value = value_of(key, variable ? text : text.substr(equals + 1), "--after " + name);
+    if (after.contains(key.name) && !(value.is_object() && after[key.name].is_object()))
+      throw InputError("--after: " + name + " is given twice");
+    if (value.is_object() && after.contains(key.name))
+      after[key.name].update(value);
+    else
+      after[key.name] = value;
+  }
+  return after;
+}
+
+}  // namespace
+
 Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
   if (const auto edits = context.edit_list(); !edits.empty()) with_solver["edits"] = edits;
+  if (!context.after.empty()) with_solver["after"] = after_of(query.at("kind").get<std::string>(), context.after);
   const Heartbeat waiting(context.console(), query.at("kind").get<std::string>());
   try {
     if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, kCommandLine);

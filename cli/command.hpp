@@ -45,6 +45,7 @@ class Context {
   int exit_code = 0;
   bool whatif = false;                                      ///< every answer without and with the edits
   std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
+  std::vector<std::string> after{};                         ///< whatif: settings of the second answer, KEY=VALUE
   int verbose = 0;                                          ///< how many -v
   bool quiet = false;                                       ///< errors alone on standard error
   std::string max_memory{}, max_time{};                     ///< of one request; empty: as the environment says
@@ -127,8 +128,9 @@ void add_edits(CLI::App& command, Context& context, bool fabric = true);
 using query::parse_size;
 /// An error of a query made from options, in their words.
 InputError in_options(const InputError& error, const std::string& kind);
-/// Answers one query made from options, with the edits; {"before", "after", "change"} under whatif. Errors name the
-/// command line.
+/// Answers one query made from options, with the edits; {"before", "after", "change"} under whatif, with the settings
+/// of
+/// --after. Errors name the command line.
 Json run_query(Context& context, const Json& query);
 
 /// Text to the file of --out, atomically; to standard output if `out` is empty or "-".

@@ -90,6 +90,16 @@ Json elements(const std::vector<std::string>& texts, const query::CliOption& cli
 
 }  // namespace
 
+namespace {
+
+bool below_whatif(const CLI::App& command) {
+  for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent())
+    if (above->get_name() == "whatif") return true;
+  return false;
+}
+
+}  // namespace
+
 QueryOptions::QueryOptions(CLI::App& command, Context& context, const std::string& kind,
                            const std::vector<std::string>& formats)
     : kind_(kind) {
@@ -97,6 +107,14 @@ QueryOptions::QueryOptions(CLI::App& command, Context& context, const std::strin
   for (const query::Key& key : query::query_kinds().get(kind).keys())
     if (!key.cli.name.empty()) add(command, slots_.emplace_back(Slot{&key}));
   relate();
+  if (below_whatif(command) && kind != "replay")
+    command
+        .add_option("--after", context.after,
+                    "a setting of the second answer alone: protocol=Simple, NCCL_BUFFSIZE=8388608, library=nccl-2.30")
+        ->type_name("KEY=VALUE")
+        ->take_all()
+        ->allow_extra_args(false)
+        ->group(kEditGroup);
 }
 
 void QueryOptions::add(CLI::App& command, Slot& slot) {

@@ -52,6 +52,61 @@ TEST_CASE("a copy with a slow end takes exactly as many times as long", "[physic
   CHECK_THAT(ratio(whatif(copy_of("p100-dgx1", "gpu0", "gpu1"), {"slow gpu0:2", "slow gpu1:5"})), WithinRel(5, 1e-9));
 }
 
+TEST_CASE("settings of `after` are of the second answer alone", "[physics][whatif][settings]") {
+  Json query{{"kind", "collective"}, {"platform", "alps"}, {"op", "all_reduce"},
+             {"size_B", 524288},     {"nodes", 2},         {"gpus_per_node", 4}};
+  const auto both = [&](const Json& after, const Json& edits = Json::array()) {
+    Json one = query;
+    if (!after.is_null()) one["after"] = after;
+    if (!edits.empty()) one["edits"] = edits;
+    return query::whatif_answer(catalogue(), one, "test");
+  };
+  const auto alone = [&](const Json& more) {
+    Json one = query;
+    one.update(more);
+    return query::answer_or_throw(catalogue(), one, "test");
+  };
+  const Json settings = {{"nccl_env", {{"NCCL_PROTO", "^LL"}}}};
+  CHECK(both(settings)["before"] == alone(Json::object()));
+  CHECK(both(settings)["after"] == alone(settings));
+  CHECK(both(settings)["change"]["protocol"]["before"] == "LL");
+  CHECK(both({{"nodes", 4}})["after"] == alone({{"nodes", 4}}));
+  const Json edits = {"slow gpu0:2"};
+  const Json edited = both(settings, edits);
+  Json with_edits{{"edits", edits}};
+  with_edits.update(settings);
+  CHECK(edited["before"] == alone(Json::object()));
+  CHECK(edited["after"] == alone(with_edits));
+  // Variables of both answers stay.
+  query["nccl_env"] = {{"NCCL_MAX_NCHANNELS", "2"}};
+  CHECK(both(settings)["after"] == alone({{"nccl_env", {{"NCCL_MAX_NCHANNELS", "2"}, {"NCCL_PROTO", "^LL"}}}}));
+  for (const Json& wrong : {Json(nullptr), Json::object(), Json("protocol=LL"), Json{{"edits", {"slow gpu0:2"}}},
+                            Json{{"kind", "p2p"}}, Json{{"no_key", 1}}})
+    CHECK_THROWS_AS(both(wrong), InputError);
+}
+
+TEST_CASE("settings on the command line of whatif", "[physics][whatif][settings]") {
+  const std::string command =
+      "predict collective --platform alps --nodes 2 --gpus-per-node 4 --op all_reduce --size 512KiB --json";
+  const auto json = [](const std::string& line) { return Json::parse(run_program(line).out); };
+  for (const char* setting : {"NCCL_PROTO=^LL", "nccl_env=NCCL_PROTO=^LL", "nccl-env=NCCL_PROTO=^LL", "without=LL"}) {
+    const Json both = json("whatif " + command + " --after " + setting);
+    INFO(setting);
+    CHECK(both["before"]["time_s"] == json(command)["time_s"]);
+    CHECK(both["after"]["time_s"] == json(command + " --without LL")["time_s"]);
+  }
+  const Json two = json("whatif " + command + " --after NCCL_PROTO=^LL --after NCCL_MAX_NCHANNELS=2 --after calls=1");
+  CHECK(two["after"]["time_s"] ==
+        json(command + " --nccl-env NCCL_PROTO=^LL,NCCL_MAX_NCHANNELS=2 --calls 1")["time_s"]);
+  const auto error = [&](const std::string& more) { return run_program("whatif " + command + more).err; };
+  CHECK(error(" --after protocl=LL").find("'protocl' is no key of this command") != std::string::npos);
+  CHECK(error(" --after LL").find("is not KEY=VALUE") != std::string::npos);
+  CHECK(error(" --after calls=many").find("'many' is no number") != std::string::npos);
+  CHECK(error(" --after calls=1 --after calls=2").find("is given twice") != std::string::npos);
+  CHECK(error("").find("whatif needs at least one edit") != std::string::npos);
+  CHECK(run_program(command + " --after calls=1").err.find("unknown option --after") != std::string::npos);
+}
+
 TEST_CASE("scaling a cable scales the time of its bytes, and no other copy", "[physics][whatif]") {
   for (const double factor : {0.25, 2.0}) {
     const std::string edit = "scale gpu1-gpu0:" + std::to_string(factor);
