@@ -10,7 +10,7 @@
 #include <set>
 
 #include "calibrate/import/importer.hpp"
-#include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
@@ -72,11 +72,11 @@ struct Subnet {
 class SubnetReader {
  public:
   explicit SubnetReader(const std::string& path)
-      : path_(path), lines_(topology_import::plain_lines(topology_import::read_text(path))) {}
+      : path_(path), lines_(plain_log_lines(path, topology_import::read_text(path))) {}
 
   Subnet read() {
     for (at_ = 0; at_ < lines_.size(); ++at_) {
-      const std::string line = plain_log_line(lines_[at_]);
+      const std::string& line = lines_[at_];
       if (!read_discovered(line)) read_link_info(line);
     }
     if (found_.cables.empty())

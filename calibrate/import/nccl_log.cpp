@@ -94,11 +94,42 @@ std::string without_glue(const std::string& word, const std::string& column) {
   return match ? match[1] : word;
 }
 
+/// The columns that a row fills: operations without reduction or root leave theirs empty in old versions.
+Columns filled(const std::vector<std::string>& words, Columns columns) {
+  static const Regex redop("[a-z]\\w*"), root(R"(-?\d+)");
+  static const Regex type(R"(u?int(?:8|32|64)?|u?char|half|float(?:16|32|64)?|double|bfloat16|bf16|f(?:p|loat)?8\w*)");
+  const auto types = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "type") - columns.begin());
+  if (types >= words.size() || !type.whole(words[types])) return columns;  // its own value is missing
+  const auto drop = [&](const char* name, const Regex& fits, bool short_row) {
+    const auto at = std::find(columns.begin(), columns.end(), name);
+    const auto place = static_cast<std::size_t>(at - columns.begin());
+    if (at == columns.end() || place >= words.size()) return;
+    if (!fits.whole(words[place]) || (short_row && words.size() < columns.size())) columns.erase(at);
+  };
+  drop("redop", redop, false);
+  drop("root", root, true);
+  return columns;
+}
+
+/// The rate of a row is its size by its time, in old versions less the part of one rank: else columns are mixed up.
+void check_rate(const TextFile& file, const NcclRow& row, const NcclTiming& timing, const std::string& rate) {
+  constexpr double kLeast_GBps = 0.5, kLow = 0.45, kHigh = 1.1;  // digits that are printed; (n - 1) / n. source: ours
+  constexpr double kMicro_GBps = 1e-3;                           // source: bytes a microsecond
+  const auto size = decimal(row.size_B), time = decimal(timing.time), printed = decimal(rate);
+  if (!size || !time || !printed || *printed < kLeast_GBps || !(*time > 0)) return;
+  const double share = *printed / (*size / *time * kMicro_GBps);
+  if (share < kLow || share > kHigh)
+    file.fail(
+        fmt::format("time {} and algbw {} do not fit size {}: columns are mixed up, or times are the CPU's "
+                    "(option C of nccl-tests)",
+                    timing.time, rate, row.size_B));
+}
+
 /// Text behind the last column is another process's.
-NcclRow read_row(const TextFile& file, const Columns& columns) {
+NcclRow read_row(const TextFile& file, const Columns& head) {
   auto words = words_of(file.line());
-  if (words.size() < columns.size())
-    file.fail(fmt::format("has {} values for {} columns", words.size(), columns.size()));
+  const Columns columns = filled(words, head);
+  if (words.size() < columns.size()) file.fail(fmt::format("has {} values for {} columns", words.size(), head.size()));
   std::string& last = words[columns.size() - 1];
   last = without_glue(last, columns.back());
   static const std::map<std::string, std::string NcclRow::*> kTexts{
@@ -108,9 +139,16 @@ NcclRow read_row(const TextFile& file, const Columns& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i];
     if (const auto text = kTexts.find(name); text != kTexts.end()) row.*text->second = words[i];
-    if (name == kTime) (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt};
+    if (name == kTime)
+      (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt, "", ""};
     if (name == kWrong && !is_not_available(words[i]))
       (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
+    if (!row.out_of_place) continue;
+    NcclTiming& timing = *(row.in_place ? row.in_place : row.out_of_place);
+    if (name == "busbw") timing.bus_rate = words[i];
+    if (name != "algbw") continue;
+    timing.rate = words[i];
+    check_rate(file, row, timing, words[i]);
   }
   return row;
 }
@@ -143,6 +181,7 @@ class TextReader {
                        "busbw'");
     if (!run_.settings.empty())
       runs_.back().notes.push_back(file_name(run_.place) + ": this run has no table: left out");
+    if (!file_.other_processes().empty()) runs_.back().notes.push_back(file_.other_processes());
     return std::move(runs_);
   }
 
@@ -260,6 +299,7 @@ NcclRank read_rank(ObjectReader& r, int due) {
   rank.device = r.required<int>("device");
   if (rank.device < 0) r.fail("device", "must be at least 0");
   if (r.has("pid")) rank.process = scalar(r, "pid");
+  rank.bus = r.optional<std::string>("device_hex").value_or("");
   rank.gpu = r.optional<std::string>("device_name").value_or("");
   return rank;
 }
@@ -294,8 +334,9 @@ std::string program_of(ObjectReader& r) {
 
 }  // namespace
 
-NcclRun read_nccl_json(const TextFile& file) {
-  const Json json = parse_json(file.text(), file.path());
+namespace {
+
+NcclRun read_json(const Json& json, const TextFile& file) {
   ObjectReader r(json, file.path());
   if (!r.has("results") || !r.has("devices"))
     throw InputError(file.path(), "", "is no JSON of nccl-tests: it needs devices and results");
@@ -317,6 +358,14 @@ NcclRun read_nccl_json(const TextFile& file) {
     if (!bounds->optional<bool>("okay").value_or(true))
       bounds->fail("okay", "the program found wrong data: not a measurement");
   return run;
+}
+
+}  // namespace
+
+std::vector<NcclRun> read_nccl_json(TextFile& file) {
+  std::vector<NcclRun> runs;
+  for (const Json& json : json_of_log(file, "devices")) runs.push_back(read_json(json, file));
+  return runs;
 }
 
 }  // namespace linkcast

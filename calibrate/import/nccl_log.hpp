@@ -19,6 +19,7 @@ struct NcclRank {
 struct NcclTiming {
   std::string time;                  ///< microseconds, as printed
   std::optional<std::string> wrong;  ///< number of wrong elements; nothing: not checked
+  std::string rate{}, bus_rate{};    ///< algbw and busbw as printed; empty: not read
 };
 
 struct NcclRow {
@@ -50,7 +51,7 @@ std::string operation_of_program(const std::string& program);
 
 /// @throws InputError  no table, a row that is not whole, or a run that reports wrong data
 std::vector<NcclRun> read_nccl_text(TextFile& file);
-/// @throws InputError  the same, with JSON pointers
-NcclRun read_nccl_json(const TextFile& file);
+/// Runs of JSON (-J) in a file; empty: it holds none. @throws InputError  the same, with JSON pointers
+std::vector<NcclRun> read_nccl_json(TextFile& file);
 
 }  // namespace linkcast

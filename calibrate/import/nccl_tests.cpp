@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -124,7 +125,6 @@ Json said_members(const NcclRun& run, const SaidMembers& said) {
 /// Members on each node, and the number of nodes where there are several.
 Json members_of(const NcclRun& run, const SaidMembers& said) {
   if (run.ranks.empty()) return said_members(run, said);
-  if (run.ranks.size() < 2) throw InputError(run.place + ": one rank: a collective has at least two");
   const std::vector<std::vector<NcclRank>> hosts = by_host(run);
   if (said.nodes && *said.nodes != static_cast<int>(hosts.size()))
     throw InputError(fmt::format("option nodes: is {}, {} prints {}", *said.nodes, run.place, hosts.size()));
@@ -140,6 +140,30 @@ Json members_of(const NcclRun& run, const SaidMembers& said) {
     gpus.push_back(rank.device);
   }
   return members_json(gpus, hosts.size());
+}
+
+/// busbw by algbw of n ranks. source: NVIDIA/nccl-tests doc/PERFORMANCE.md
+double bus_share(const std::string& op, double n) {
+  const double others = (n - 1) / n;
+  if (op == "all_reduce") return 2 * others;
+  return op == "broadcast" || op == "reduce" || op == "sendrecv" ? 1 : others;
+}
+
+/// Ranks that options say must be as many as the printed rates are of.
+void check_rates(const NcclRun& run, const Json& common) {
+  constexpr double kDigit = 0.01;  // of a rate. source: nccl-tests print two decimals
+  const double ranks = static_cast<double>(common["gpus"].size()) * common.value("nodes", 1);
+  const double due = bus_share(common["op"], ranks);
+  for (const NcclRow& row : run.rows) {
+    const auto rate = row.out_of_place ? decimal(row.out_of_place->rate) : std::nullopt;
+    const auto bus = row.out_of_place ? decimal(row.out_of_place->bus_rate) : std::nullopt;
+    if (!rate || !bus || !(*rate > 0) || *rate == *bus) continue;  // old versions print one rate twice
+    if (std::abs(*bus - due * *rate) > kDigit * (1 + due))
+      throw InputError(
+          fmt::format("{}: busbw is {:.3f} times algbw, with {} ranks it is {:.3f}: options gpus and nodes say "
+                      "another number of ranks than ran",
+                      row.place, *bus / *rate, ranks, due));
+  }
 }
 
 /// Who issued the calls, as `launch` of predict; empty: it cannot be told.
@@ -202,7 +226,8 @@ class Rows {
  private:
   void add(const NcclRow& row, std::int64_t size, const NcclTiming& timing, bool in_place) {
     if (in_place && is_not_available(timing.time)) return;
-    if (in_place && common_["op"] == "alltoall" && !timing.wrong) {
+    const bool checked = row.out_of_place && row.out_of_place->wrong;
+    if (in_place && common_["op"] == "alltoall" && checked && !timing.wrong) {
       record_.note("Left out: alltoall in place, whose data nccl-tests does not check because NCCL cannot do it.");
       return;
     }
@@ -300,30 +325,52 @@ std::string operation_of_program(const std::string& program) {
 
 namespace {
 
-/// Every run of one file.
-void add_file(const ImportRequest& request, const std::string& path, const Json& forced, RecordBuilder& record) {
-  const auto op = option_choice(request, "op", kOps);
-  const SaidMembers members(request);
-  const auto said = option_choice(request, "launch", launch_kinds());
+/// What all files of an import share.
+struct Shared {
+  const ImportRequest& request;
+  Json forced;
+  PrintedBuses buses{};
+  int runs = 0;  ///< that gave points
+};
+
+void add_run(const NcclRun& run, const std::string& path, Shared& shared, RecordBuilder& record) {
+  const ImportRequest& request = shared.request;
+  if (!run.version.empty()) record.environment("version", run.version, path);
   const auto library = option_choice(request, "library", libraries().names());
+  library ? record.library(*library) : note_library(run, record);
+  const std::string program = run.rccl ? "rccl-tests, " : "nccl-tests, ";
+  record.source(program + (run.version.empty() ? "version not printed" : run.version));
+  for (const std::string& note : run.notes) record.note(note);
+  note_types(run, path, record);
+  note_settings(run, option_second(request, "nvls", "on", "off"), record);
+  if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
+  Json common{{"op", op_of(run, option_choice(request, "op", kOps), path, record)}};
+  common.update(members_of(run, SaidMembers(request)));
+  std::set<std::pair<std::string, int>> devices;
+  for (const NcclRank& rank : run.ranks) devices.emplace(rank.host, rank.device);
+  if (devices.size() == run.ranks.size())  // else each process sees GPUs of its own
+    for (const NcclRank& rank : run.ranks) shared.buses.add(rank.host, rank.device, rank.bus, run.place);
+  if (run.ranks.empty()) check_rates(run, common);
+  const std::string launch = launch_of(run, option_choice(request, "launch", launch_kinds()), record);
+  if (!launch.empty()) common["launch"] = launch;
+  common.update(shared.forced);
+  Rows rows(common, record);
+  for (const NcclRow& row : run.rows) rows.add(row);
+  ++shared.runs;
+}
+
+/// Every run of one file but those of one rank.
+void add_file(const std::string& path, Shared& shared, RecordBuilder& record) {
   TextFile file(path);
-  const bool json = file.text()[file.text().find_first_not_of(" \t\r\n")] == '{';
-  for (const NcclRun& run : json ? std::vector<NcclRun>{read_nccl_json(file)} : read_nccl_text(file)) {
-    if (!run.version.empty()) record.environment("version", run.version, path);
-    library ? record.library(*library) : note_library(run, record);
-    const std::string program = run.rccl ? "rccl-tests, " : "nccl-tests, ";
-    record.source(program + (run.version.empty() ? "version not printed" : run.version));
-    for (const std::string& note : run.notes) record.note(note);
-    note_types(run, path, record);
-    note_settings(run, option_second(request, "nvls", "on", "off"), record);
-    if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
-    Json common{{"op", op_of(run, op, path, record)}};
-    common.update(members_of(run, members));
-    if (const std::string launch = launch_of(run, said, record); !launch.empty()) common["launch"] = launch;
-    common.update(forced);
-    Rows rows(common, record);
-    for (const NcclRow& row : run.rows) rows.add(row);
+  std::vector<NcclRun> runs = read_nccl_json(file);
+  if (runs.empty()) runs = read_nccl_text(file);
+  for (const NcclRun& run : runs) {
+    if (run.ranks.size() == 1)
+      record.note("Left out: the run of " + file_name(run.place) + " has one rank: a collective has at least two.");
+    else
+      add_run(run, path, shared, record);
   }
+  if (shared.runs == 0) throw InputError(runs.front().place + ": one rank: a collective has at least two");
 }
 
 Json NcclTests::run(const ImportRequest& request) const {
@@ -337,7 +384,8 @@ Json NcclTests::run(const ImportRequest& request) const {
                   : "assumed: printed device n is gpu<n> of the topology; option gpus says otherwise.");
   if (forced.empty())
     record.note("assumed: NCCL chose algorithm and protocol; the program does not print NCCL_ALGO and NCCL_PROTO.");
-  for (const std::string& path : request.files) add_file(request, path, forced, record);
+  Shared shared{request, forced};
+  for (const std::string& path : request.files) add_file(path, shared, record);
   return record.json();
 }
 

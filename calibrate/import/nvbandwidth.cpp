@@ -45,6 +45,10 @@ struct NvbandwidthLog {
   std::string version;
   std::vector<std::pair<std::string, std::string>> facts;  ///< driver, CUDA: key of the record, value as printed
   std::vector<std::string> gpus;                           ///< names, by printed number
+  std::vector<std::string> buses{};                        ///< of them; empty: not printed
+  bool processes = false;                                  ///< each GPU is that of a process, on one node or several
+  std::string place{};                                     ///< where it begins
+  std::vector<std::string> notes{};                        ///< what was passed over
   std::vector<NvbandwidthTest> tests;
   bool complete = false;  ///< ends as the program ends it: no test is missing
 };
@@ -66,21 +70,38 @@ bool is_title(const std::string& line) {
   return bool{title.whole(line)};
 }
 
+/// @returns  false: the line is none of a device
+bool read_device(const TextFile& file, NvbandwidthLog& log) {
+  static const Regex device(
+      R"((?:Device (\d+)|Process (\d+) \([^()]*\): device \d+): (.+?)(?: \(([\da-fA-F:.]+)\))?\s*)");
+  const Match match = device.whole(file.line());
+  if (!match) return false;
+  const std::string number = match[1] + match[2];
+  if (whole_number(number) != static_cast<int>(log.gpus.size()))
+    file.fail(fmt::format("{} {} stands where number {} is due", match.has(2) ? "process" : "device", number,
+                          log.gpus.size()));
+  log.processes = match.has(2);
+  log.gpus.push_back(match[3]);
+  log.buses.push_back(log.processes ? "" : match[4]);
+  return true;
+}
+
+bool begins_run(const TextFile& file) { return file.starts_with("nvbandwidth Version:"); }
+bool begins_test(const TextFile& file) { return file.starts_with("Running ") || is_title(file.line()); }
+
 void read_header(TextFile& file, NvbandwidthLog& log) {
   static const Regex version(R"(nvbandwidth Version: v?(\S+).*)");
   static const Regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
-  static const Regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
+  log.place = place_of(file, file.number());
   Match match;
-  for (; !file.at_end() && !file.starts_with("Running ") && !is_title(file.line()); file.next()) {
+  for (; !file.at_end() && !begins_test(file); file.next()) {
     if ((match = version.whole(file.line()))) {
-      if (!log.version.empty()) file.fail("a second run of nvbandwidth: one a file");
+      if (!log.version.empty()) file.fail("a run of nvbandwidth begins, the one before it has no test");
       log.version = match[1];
     } else if ((match = fact.whole(file.line()))) {
       log.facts.emplace_back(fact_key(match[1]), match[2]);
-    } else if ((match = device.whole(file.line()))) {
-      if (whole_number(match[1]) != static_cast<int>(log.gpus.size()))
-        file.fail(fmt::format("device {} stands where device {} is due", match[1], log.gpus.size()));
-      log.gpus.push_back(match[2]);
+    } else {
+      read_device(file, log);
     }
   }
   if (file.at_end() && log.version.empty())
@@ -106,11 +127,19 @@ NvbandwidthTest& test_named(NvbandwidthLog& log, const std::string& name, const 
   return log.tests.back();
 }
 
+/// A line of another program inside the tests.
+void pass_over(const TextFile& file, NvbandwidthLog& log) {
+  constexpr std::size_t kShown = 60, kMostShown = 3;  // source: ours
+  if (log.notes.size() < kMostShown)
+    log.notes.push_back(
+        fmt::format("Passed over between the tests, line {}: '{}'.", file.number(), file.line().substr(0, kShown)));
+}
+
 /// One line of a test, or its whole matrix.
 void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
   static const Regex waived(R"((?i)\s*waived\s*:?\s*(\w*)\s*)");
   static const Regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
-  static const Regex error(R"((?i)\s*\[?error\b.*)");
+  static const Regex error(R"((?i).*\berror\b.*)");
   Match match;
   const std::string place = place_of(file, file.number());
   if (is_title(file.line())) {
@@ -121,7 +150,7 @@ void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
   if ((match = waived.whole(file.line())))
     test_named(log, match.has(1) && !match[1].empty() ? match[1] : name, place).waived = true;
   else if (!statistic.whole(file.line()))
-    file.fail("not understood inside test " + name);
+    pass_over(file, log);
   file.next();
 }
 
@@ -129,7 +158,7 @@ void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
 std::string test_below(TextFile ahead) {
   static const Regex sum(R"((?:SUM|MIN|MAX|AVG|AVERAGE|MEDIAN) (\w+) [0-9.]+\s*)");
   const TextFile here = ahead;
-  for (; !ahead.at_end() && !ahead.starts_with("Running "); ahead.next())
+  for (; !ahead.at_end() && !ahead.starts_with("Running ") && !begins_run(ahead); ahead.next())
     if (const Match match = sum.whole(ahead.line())) return match[1];
   here.fail("neither 'Running TEST.' above nor 'SUM TEST ...' below says which test this is");
 }
@@ -154,7 +183,8 @@ void read_test(TextFile& file, NvbandwidthLog& log) {
   test_named(log, name, place_of(file, line));
   if (!cut) file.next();
   bool ends = false;
-  for (file.skip_blank(); !ends && !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:");
+  for (file.skip_blank();
+       !ends && !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:") && !begins_run(file);
        file.skip_blank()) {
     if (file.starts_with("COEFFICIENT_OF_VARIATION")) {
       skip_variation(file);
@@ -168,25 +198,33 @@ void read_test(TextFile& file, NvbandwidthLog& log) {
       file.fail_at(line, "test " + name + " has no result");
 }
 
+/// The tests of one run.
+void read_tests(TextFile& file, NvbandwidthLog& log) {
+  for (file.skip_blank(); !file.at_end() && !begins_run(file); file.skip_blank()) {
+    if (file.starts_with("COEFFICIENT_OF_VARIATION")) {
+      skip_variation(file);
+    } else if (begins_test(file)) {
+      read_test(file, log);
+    } else {
+      log.complete = log.complete || file.starts_with("NOTE:");
+      file.next();
+    }
+  }
+}
+
 /// Rows without numbers in front; a cell that was not run is "N/A".
 /// @throws InputError  file and line
-NvbandwidthLog read_nvbandwidth_text(TextFile& file) {
-  NvbandwidthLog log;
+std::vector<NvbandwidthLog> read_nvbandwidth_text(TextFile& file) {
   file.strip_launchers();
-  read_header(file, log);
-  for (; !file.at_end(); file.skip_blank()) {
-    if (file.starts_with("COEFFICIENT_OF_VARIATION"))
-      skip_variation(file);
-    else if (file.starts_with("Running ") || is_title(file.line()))
-      read_test(file, log);
-    else
-      break;
-  }
-  log.complete = file.starts_with("NOTE:");
-  for (; !file.at_end(); file.next())
-    if (file.starts_with("Running ") || file.starts_with("nvbandwidth Version:"))
-      file.fail("a second run of nvbandwidth: one a file");
-  return log;
+  std::vector<NvbandwidthLog> logs;
+  do {
+    NvbandwidthLog log;
+    read_header(file, log);
+    read_tests(file, log);
+    if (!file.other_processes().empty()) log.notes.push_back(file.other_processes());
+    logs.push_back(std::move(log));
+  } while (!file.at_end());
+  return logs;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -263,8 +301,7 @@ Json holder_of(const Json& json, int depth = 0) {
 }
 
 /// @throws InputError  file and JSON pointer
-NvbandwidthLog read_nvbandwidth_json(const TextFile& file) {
-  const Json all = parse_json(file.text(), file.path());
+NvbandwidthLog read_nvbandwidth_json(const Json& all, const TextFile& file) {
   const Json json = all.is_object() && all.contains("nvbandwidth") ? all : holder_of(all);
   if (json.is_null()) throw InputError(file.path(), "/nvbandwidth", "missing key: no JSON of nvbandwidth");
   ObjectReader whole(json, file.path());
@@ -272,6 +309,7 @@ NvbandwidthLog read_nvbandwidth_json(const TextFile& file) {
   if (r.has("error")) r.fail("error", "the run failed: " + r.raw("error").dump());
   NvbandwidthLog log;
   log.complete = true;
+  log.place = file.path();
   log.version = r.required<std::string>("version");
   if (!log.version.empty() && log.version.front() == 'v') log.version.erase(0, 1);
   for (const char* key : {"CUDA Runtime Version", "CUDA Driver Version", "Driver Version"})
@@ -302,7 +340,7 @@ struct TestKind {
 
 TestKind kind_of(const std::string& name) {
   static const Regex host(R"((?:(host_to_device)|device_to_host)_memcpy_(ce|sm))");
-  static const Regex pair(R"(device_to_device_(bidirectional_)?memcpy_(read|write)_(ce|sm))");
+  static const Regex pair(R"((?:multinode_)?device_to_device_(bidirectional_)?memcpy_(read|write)_(ce|sm))");
   static const Regex load(R"((?:(host_device)|device_to_device)_latency_sm)");
   Match match;
   TestKind kind;
@@ -468,10 +506,18 @@ class Nvbandwidth final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override;
 };
 
-void add_log(const ImportRequest& request, const NvbandwidthLog& log, const std::string& path, RecordBuilder& record) {
+void add_log(const ImportRequest& request, const NvbandwidthLog& log, const std::string& path, PrintedBuses& buses,
+             RecordBuilder& record) {
   record.source("nvbandwidth" + (log.version.empty() ? ", version not printed" : " " + log.version));
   if (!log.version.empty()) record.environment("nvbandwidth", log.version, path);
   if (!log.gpus.empty()) record.environment("gpus", log.gpus, path);
+  for (std::size_t i = 0; i < log.buses.size(); ++i) buses.add("", static_cast<int>(i), log.buses[i], log.place);
+  for (const std::string& note : log.notes) record.note(note);
+  const bool multinode = std::any_of(log.tests.begin(), log.tests.end(),
+                                     [](const NvbandwidthTest& test) { return test.name.starts_with("multinode_"); });
+  if (multinode)
+    record.note(
+        "assumed: process p of the multinode tests runs on gpu<p> of the topology; option gpus says otherwise.");
   for (const auto& [name, value] : log.facts) record.environment(name, value, path);
   Tests tests(request, buffer_of(request, log, record), record);
   record.note(tests.device_note());
@@ -482,16 +528,21 @@ void add_log(const ImportRequest& request, const NvbandwidthLog& log, const std:
 
 Json Nvbandwidth::run(const ImportRequest& request) const {
   std::vector<NvbandwidthLog> logs;
+  std::vector<std::string> paths;  ///< of the logs
   for (const std::string& path : request.files) {
     TextFile file(path);
-    const bool json = file.text()[file.text().find_first_not_of(" \t\r\n")] == '{';
-    logs.push_back(json ? read_nvbandwidth_json(file) : read_nvbandwidth_text(file));
+    const auto jsons = json_of_log(file, "nvbandwidth");
+    if (jsons.empty())
+      for (NvbandwidthLog& log : read_nvbandwidth_text(file)) logs.push_back(std::move(log));
+    for (const Json& json : jsons) logs.push_back(read_nvbandwidth_json(json, file));
+    paths.resize(logs.size(), path);
   }
   RecordBuilder record(request, "nvbandwidth", "nvbandwidth", holds_copies(logs) ? "back_to_back" : "single");
   record.method("statistic", "printed figures: medians, or means with --useMean, of the program's own samples");
   record.method("clock", "GPU events around a queue of copies held by a spinning kernel; loads: one after the other");
   record.method("host_memory", "pinned");
-  for (std::size_t i = 0; i < logs.size(); ++i) add_log(request, logs[i], request.files[i], record);
+  PrintedBuses buses;
+  for (std::size_t i = 0; i < logs.size(); ++i) add_log(request, logs[i], paths[i], buses, record);
   return record.json();
 }
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
-#include "sim/base/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -31,53 +31,14 @@ void add_gpu(SmiList& list, const Match& match, int line) {
 
 namespace {
 
-/// Takes off what a launcher or a quotation puts before each line: "[0] ", "[pod/x/main] ", "node1:", "> ". Only where
-/// all have the same.
-void drop_common_prefix(std::vector<std::string>& lines) {
-  static const Regex prefix(R"(((?:[A-Za-z0-9_.,:/<\[-][A-Za-z0-9_.,:/<>\[\]()-]*[:\]]|[>|]) ?).*)"), own(R"(GPU.*)");
-  std::string common;
-  for (const std::string& line : lines) {
-    if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    if (common.empty()) {
-      const Match match = prefix.whole(line);
-      if (!match || own.whole(line)) return;
-      common = match[1];
-    }
-    while (!common.empty() && common.back() == ' ' && !line.starts_with(common)) common.pop_back();
-    if (!line.starts_with(common)) return;
-  }
-  if (common.empty() || lines.size() < 2) return;
-  for (std::string& line : lines)
-    if (line.starts_with(common)) line.erase(0, common.size());
-}
-
 }  // namespace
-
-std::vector<std::string> plain_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "\x1b[") == 0) {  // up to the letter that ends the escape
-      i = text.find_first_not_of("0123456789;", i + 2);
-      if (i == std::string::npos) break;
-    } else if (text[i] == '\n') {
-      lines.push_back(std::exchange(line, ""));
-    } else if (text[i] != '\r') {
-      line += text[i];
-    }
-  }
-  if (!line.empty()) lines.push_back(line);
-  drop_common_prefix(lines);
-  return lines;
-}
 
 SmiList read_smi_list(const std::string& path) {
   SmiList list{path, "nvidia-smi -L", false, {}};
   const Patterns patterns;
   int number = 0;
-  for (const std::string& raw : plain_lines(read_text(path))) {
+  for (const std::string& line : plain_log_lines(path, read_text(path))) {
     ++number;
-    const std::string line = plain_log_line(raw);
     Match match;
     if ((match = patterns.gpu.whole(line))) {
       add_gpu(list, match, number);

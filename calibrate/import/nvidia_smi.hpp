@@ -21,7 +21,4 @@ struct SmiList {
 /// @throws InputError  on any line that neither command prints
 SmiList read_smi_list(const std::string& path);
 
-/// Lines without their end, terminal escapes and a prefix that all of them have.
-std::vector<std::string> plain_lines(const std::string& text);
-
 }  // namespace linkcast::topology_import

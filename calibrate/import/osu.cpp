@@ -37,6 +37,7 @@ struct OsuTable {
   std::string version;
   std::optional<bool> device_memory;  ///< nothing: not printed
   int pairs = 0, window = 0;          ///< 0: not printed
+  int interrupted = 0;                ///< line between its rows that is none; 0: there is none
   std::vector<OsuRow> rows;
 };
 
@@ -131,15 +132,25 @@ OsuColumns read_head(TextFile& file, const OsuTable& table) {
   return columns;
 }
 
-/// Up to the first line that is no row: a prompt, a blank, another table.
-void read_rows(TextFile& file, const OsuColumns& columns, OsuTable& table) {
-  static const Regex row(R"(\s*\d\w*\s+\S.*)");
-  for (; !file.at_end(); file.next()) {
+/// Rows up to another table; other lines between them, as warnings of a transport, are passed over.
+void read_rows(TextFile& file, const OsuColumns& columns, SameProcesses& processes, OsuTable& table) {
+  static const Regex row(R"(\s*\d\w*\s+\S.*)"), later(R"(\s*\d+(?:\s+[\d.]+)+(?:\s+Pass|\s+Fail)?\s*)");
+  int gap = 0;
+  for (; !file.at_end() && !title_pattern().whole(file.line()); file.next()) {
     if (file.starts_with("# Datatype:")) continue;
-    if (!row.whole(file.line())) break;
     const auto words = words_of(file.line());
+    if (words.empty() || !(gap > 0 ? later : row).whole(file.line()) ||
+        (gap > 0 && (words.size() != columns.count || table.rows.empty()))) {
+      processes.see(file.line(), "osu_");
+      if (gap == 0) gap = file.number();
+      continue;
+    }
     if (words.size() != columns.count)
       file.fail(fmt::format("has {} values for {} columns", words.size(), columns.count));
+    if (gap > 0 && whole_size(words[0]).value_or(0) <= whole_size(table.rows.back().size).value_or(0))
+      file.fail(fmt::format("a row that does not go on with the table above, which line {} interrupts", gap));
+    if (gap > 0) table.interrupted = gap;
+    gap = 0;
     file.expect_line_end();
     if (columns.validation > 0 && words[columns.validation] != "Pass")
       file.fail("the received data were wrong: not a measurement");
@@ -150,15 +161,17 @@ void read_rows(TextFile& file, const OsuColumns& columns, OsuTable& table) {
 
 /// The next table behind the place where the file stands. @returns nothing where no title follows
 /// @throws InputError  a program that is not read, a table that is not whole, data that were wrong
-std::optional<OsuTable> next_osu_table(TextFile& file) {
+std::optional<OsuTable> next_osu_table(TextFile& file, SameProcesses& processes) {
   Match title;
-  while (!file.at_end() && !(title = title_pattern().whole(file.line()))) file.next();
+  for (; !file.at_end() && !(title = title_pattern().whole(file.line())); file.next())
+    processes.see(file.line(), "osu_");
   if (file.at_end()) return std::nullopt;
   OsuTable table = table_of(file, title);
+  processes.begin_run(file.path(), file.number(), table.program->op.empty() ? "src and dst" : "gpus and nodes");
   file.next();
   read_preamble(file, table);
   const OsuColumns columns = read_head(file, table);
-  read_rows(file, columns, table);
+  read_rows(file, columns, processes, table);
   return table;
 }
 
@@ -266,6 +279,7 @@ class Osu final : public Importer {
             {"memory", "of collectives: device, where the title does not say CUDA or ROCm and buffers were on GPUs"},
             {"library", "of collectives: the MPI as `linkcast list libraries` names it"},
             {"pairs", "number of pairs, needed for osu_multi_lat; only 1 is read"},
+            SameProcesses::option(),
             RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override;
@@ -274,6 +288,9 @@ class Osu final : public Importer {
 void add_table(const ImportRequest& request, const std::string& path, const OsuTable& log, RecordBuilder& record) {
   record.source("OSU micro-benchmarks " + log.version);
   record.environment("osu_micro_benchmarks", log.version, path);
+  if (log.interrupted > 0)
+    record.note(fmt::format("Passed over in the table of {}: line {} and others between its rows.", file_name(path),
+                            log.interrupted));
   if (!log.program->op.empty()) {
     record.method(log.program->name, "mean over the ranks of the time of one call, each after a barrier");
     add_collectives(request, path, log, record);
@@ -300,11 +317,14 @@ std::string kind_of(const OsuProgram& program) {
 Json Osu::run(const ImportRequest& request) const {
   std::string kind;
   std::vector<std::pair<std::string, OsuTable>> tables;  ///< with their files
+  std::vector<std::string> notes;
+  SameProcesses processes(request);
   for (const std::string& path : request.files) {
     TextFile file(path);
     file.strip_launchers();
+    if (!file.other_processes().empty()) notes.push_back(file.other_processes());
     bool any = false;
-    while (const std::optional<OsuTable> log = next_osu_table(file)) {
+    while (const std::optional<OsuTable> log = next_osu_table(file, processes)) {
       const std::string its = kind_of(*log->program);
       if (!kind.empty() && kind != its)
         throw InputError(path + ": " + log->program->name +
@@ -317,6 +337,7 @@ Json Osu::run(const ImportRequest& request) const {
     if (!any) throw InputError(path + ": is no output of OSU micro-benchmarks: no line '# OSU MPI ... Test v...'");
   }
   RecordBuilder record(request, kind, "osu", kind == "osu-bandwidth" ? "back_to_back" : "single");
+  for (const std::string& note : notes) record.note(note);
   for (const auto& [path, log] : tables) add_table(request, path, log, record);
   return record.json();
 }

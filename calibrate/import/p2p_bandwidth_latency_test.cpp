@@ -30,6 +30,8 @@ struct P2pMatrix {
 /// One run of the program.
 struct P2pRun {
   std::vector<std::string> gpus;          ///< names, by printed number; empty: not printed
+  std::vector<std::string> buses{};       ///< of them
+  std::string place{};                    ///< of the first device
   int devices = 0;                        ///< where no name is printed: as many as the first matrix has
   std::vector<std::vector<bool>> access;  ///< [row][column]: the program may enable peer access; empty: not printed
   std::vector<P2pMatrix> matrices;
@@ -47,12 +49,14 @@ std::string_view unindented(std::string_view line) {
 }
 
 void read_device(const TextFile& file, P2pRun& run) {
-  static const Regex device(R"(Device: (\d+), (.+), pciBusID: \w+, pciDeviceID: \w+, pciDomainID: ?\w+\s*)");
+  static const Regex device(R"(Device: (\d+), (.+), pciBusID: (\w+), pciDeviceID: (\w+), pciDomainID: ?(\w+)\s*)");
   const Match match = device.whole(unindented(file.line()));
   if (!match) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
   if (whole_number(match[1]) != static_cast<int>(run.gpus.size()))
     file.fail(fmt::format("device {} stands where device {} is due", match[1], run.gpus.size()));
+  if (run.gpus.empty()) run.place = fmt::format("{}:{}", file.path(), file.number());
   run.gpus.push_back(match[2]);
+  run.buses.push_back(match[5] + ":" + match[3] + ":" + match[4]);
 }
 
 void check_size(const TextFile& file, const P2pRun& run, const MatrixTable& table, const std::string& name) {
@@ -212,6 +216,7 @@ class Matrices {
   const PrintedRun& settings_;
   DeviceNames devices_;
   RecordBuilder& record_;
+  PrintedBuses buses_{};
 };
 
 std::int64_t size_of(const PrintedRun& settings, const P2pRun& run, bool latency) {
@@ -278,6 +283,7 @@ void Matrices::add(const TextFile& file, const P2pRun& run, const P2pMatrix& mat
 
 void Matrices::add(const TextFile& file, const P2pRun& run) {
   if (!run.gpus.empty()) record_.environment("gpus", run.gpus, file.path());
+  for (std::size_t i = 0; i < run.buses.size(); ++i) buses_.add("", static_cast<int>(i), run.buses[i], run.place);
   if (run.access.empty() && !settings_.no_access)
     record_.note(
         "assumed: peer access between all GPUs, since 'P2P Connectivity Matrix' is not there; option access=none "
@@ -311,6 +317,7 @@ class P2pBandwidthLatencyTest final : public Importer {
     for (const std::string& path : request.files) {
       TextFile file(path);
       for (const P2pRun& run : read_p2p_runs(file)) matrices.add(file, run);
+      if (!file.other_processes().empty()) record.note(file.other_processes());
     }
     return record.json();
   }

@@ -17,8 +17,10 @@ constexpr double kMiB_B = 1048576, kGigabit_B = 1e9 / 8;
 struct PerftestTable {
   std::string test;  ///< RDMA_Write, RDMA_Read, Send
   bool bidirectional = false, latency = false;
+  bool mean = false;             ///< a latency without a typical one
   std::optional<bool> on_gpu{};  ///< where the program says that it allocates GPU memory
   std::string device, qps, gpu, link;
+  std::string ends;   ///< addresses and GPUs of both sides, as printed
   double unit_B = 0;  ///< of a rate
   struct Row {
     std::string place, size, value;
@@ -35,18 +37,21 @@ struct PerftestHead {
 void read_setting(const std::string& line, PerftestTable& table) {
   static const Regex device(R"(.*\bDevice\s*:\s*(\S+).*)"), qps(R"(.*\bNumber of qps\s*:\s*(\d+).*)"),
       link(R"(.*\bLink type\s*:\s*(\S+).*)"), gpu(R"(.*device name = \[(.+)\].*)"),
+      ends(
+          R"(\s*(?:.*(Picking (?:device|GPU).*|PCI address.*)|(?:GID|local address|remote address): *((?:LID \w+|[\da-fA-F:]+)).*))"),
       cuda(R"((?i).*(GPU buffer|cuMemAlloc|initializing CUDA|hipMalloc).*)");
   if (const Match match = device.whole(line)) table.device = match[1];
   if (const Match match = qps.whole(line)) table.qps = match[1];
   if (const Match match = link.whole(line)) table.link = match[1];
   if (const Match match = gpu.whole(line)) table.gpu = match[1];
+  if (const Match match = ends.whole(line)) table.ends += match[1] + match[2] + ";";
   if (cuda.whole(line)) table.on_gpu = true;
 }
 
 PerftestHead read_head(const TextFile& file, PerftestTable& table) {
   static const Regex column(
       R"(\s*(#?bytes|#?iterations|BW peak ?\[(?:MB|Gb|MiB)/sec\]|BW average ?\[(MB|MiB|(Gb))/sec\]|MsgRate ?\[Mpps\])"
-      R"(|t_\w+ ?\[usec\]|9[0-9.]+% percentile ?\[usec\]|CPU_Util ?\[%\])(.*))");
+      R"(|t_\w+ ?\[usec\]|9[0-9.]+% percentile ?\[usec\]|tps average|CPU_Util ?\[%\])(.*))");
   PerftestHead head;
   std::string rest = file.line();
   for (Match match = column.whole(rest); match; match = column.whole(rest)) {
@@ -54,7 +59,12 @@ PerftestHead read_head(const TextFile& file, PerftestTable& table) {
       head.value = head.columns;
       table.unit_B = match.has(3) ? kGigabit_B : kMiB_B;
     }
-    if (match[1].starts_with(table.latency ? "t_typical" : "t_none")) head.value = head.columns;
+    if (table.latency && match[1].starts_with("t_typical")) head.value = head.columns;
+    if (table.latency && match[1].starts_with("t_avg") && head.value == 0) {  // with a duration (-D) there is no median
+      head.value = head.columns;
+      table.mean = true;
+    }
+    table.mean = table.mean && !match[1].starts_with("t_typical");
     ++head.columns;
     rest = match[4];
   }
@@ -65,16 +75,36 @@ PerftestHead read_head(const TextFile& file, PerftestTable& table) {
   return head;
 }
 
+/// Rows up to the line of dashes or another title; between them the program warns of clocks of CPUs.
+void read_rows(TextFile& file, const PerftestHead& head, PerftestTable& table) {
+  static const Regex row(R"(\s*\d+\s+\d+\s.*)"), end(R"(\s*-{20,}\s*|.*(?:BW|Latency)(?: Test)?\s*)");
+  for (; !file.at_end() && !end.whole(file.line()); file.next()) {
+    if (!row.whole(file.line())) continue;
+    const auto words = words_of(file.line());
+    if (words.size() != head.columns)
+      file.fail(fmt::format("has {} values for {} columns", words.size(), head.columns));
+    file.expect_line_end();
+    table.rows.push_back({fmt::format("{}:{}", file.path(), file.number()), words[0], words[head.value]});
+  }
+  if (table.rows.empty()) file.fail("the table has no row");
+}
+
 /// The next table; nothing where no title follows.
-std::optional<PerftestTable> next_table(TextFile& file, PerftestTable before) {
+std::optional<PerftestTable> next_table(TextFile& file, SameProcesses& processes) {
+  PerftestTable before;
   static const Regex title(R"(\s*(RDMA_Write|RDMA_Read|Send|Atomic_\w+)( Post List)?( Bidirectional)?)"
                            R"(( Post List)? (BW|Latency|BW Test|Latency Test)( Test)?\s*)");
   Match match;
-  for (; !file.at_end() && !(match = title.whole(file.line())); file.next()) read_setting(file.line(), before);
+  for (; !file.at_end() && !(match = title.whole(file.line())); file.next()) {
+    read_setting(file.line(), before);
+    processes.see(file.line(), "ib_");
+  }
   if (file.at_end()) return std::nullopt;
   PerftestTable table;
   table.on_gpu = before.on_gpu;  // it says so before the title
   table.gpu = before.gpu;
+  table.ends = before.ends;
+  const int line = file.number();
   table.test = match[1];
   table.bidirectional = match.has(3);
   table.latency = match[5].starts_with("Latency");
@@ -84,16 +114,10 @@ std::optional<PerftestTable> next_table(TextFile& file, PerftestTable before) {
     if (file.line().find("#bytes") != std::string::npos) break;
     read_setting(file.line(), table);
   }
+  processes.begin_run(file.path(), line, "src and dst", table.ends.empty() ? "" : table.device + ";" + table.ends);
   const PerftestHead head = read_head(file, table);
-  static const Regex row(R"(\s*\d+\s+\d+\s.*)");
-  for (file.next(); !file.at_end() && row.whole(file.line()); file.next()) {
-    const auto words = words_of(file.line());
-    if (words.size() != head.columns)
-      file.fail(fmt::format("has {} values for {} columns", words.size(), head.columns));
-    file.expect_line_end();
-    table.rows.push_back({fmt::format("{}:{}", file.path(), file.number()), words[0], words[head.value]});
-  }
-  if (table.rows.empty()) file.fail("the table has no row");
+  file.next();
+  read_rows(file, head, table);
   return table;
 }
 
@@ -135,8 +159,9 @@ void add_table(const ImportRequest& request, const std::string& path, const Perf
   if (!table.qps.empty()) record.environment("queue_pairs", table.qps, path);
   if (!table.gpu.empty()) record.environment("gpu", table.gpu, path);
   const std::string name = table.test + (table.latency ? " latency" : " bandwidth");
-  record.method(name, table.latency ? "typical one-way time of one message"
-                                    : "average rate of a queue of messages, of all queue pairs together");
+  record.method(name, table.mean      ? "mean one-way time of one message"
+                      : table.latency ? "typical one-way time of one message"
+                                      : "average rate of a queue of messages, of all queue pairs together");
   if (!gpus) record.note("assumed: verbs between hosts are compared as messages of MPI, whose start-up is longer.");
   if (table.test == "RDMA_Read") record.note("RDMA_Read: source is the memory that is read.");
   if (!table.on_gpu)
@@ -150,15 +175,19 @@ class Perftest final : public Importer {
     return {{"src", "device whose memory the bytes come from: gpu0, or cpu0 for host memory; needed"},
             {"dst", "device of the other node whose memory they go to; needed"},
             {"between_nodes", "true, the only value that is read"},
+            SameProcesses::option(),
             RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     std::vector<std::pair<std::string, PerftestTable>> tables;
+    std::vector<std::string> notes;
+    SameProcesses processes(request);
     for (const std::string& path : request.files) {
       TextFile file(path);
       file.strip_launchers();
+      if (!file.other_processes().empty()) notes.push_back(file.other_processes());
       const std::size_t before = tables.size();
-      while (const auto table = next_table(file, {})) tables.emplace_back(path, *table);
+      while (const auto table = next_table(file, processes)) tables.emplace_back(path, *table);
       if (tables.size() == before)
         throw InputError(path + ": is no output of perftest: no title 'RDMA_Write BW Test' or the like");
     }
@@ -168,6 +197,7 @@ class Perftest final : public Importer {
         throw InputError(path + ": bandwidths and latencies are timed differently: import them one by one");
     RecordBuilder record(request, latency ? "perftest-latency" : "perftest", "perftest",
                          latency ? "single" : "back_to_back");
+    for (const std::string& note : notes) record.note(note);
     for (const auto& [path, table] : tables) add_table(request, path, table, record);
     return record.json();
   }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/file_hash.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 MessageEnds message_ends(const ImportRequest& request, bool nodes) {
@@ -59,6 +61,54 @@ std::string DeviceNames::note() const {
 
 ImportOption DeviceNames::option() {
   return {"gpus", "numbers of the topology's GPUs in the order of the printed devices: 0,1,3,2 (default: as printed)"};
+}
+
+void PrintedBuses::add(const std::string& host, int device, const std::string& bus, const std::string& place) {
+  if (bus.empty()) return;
+  const auto& [it, fresh] = seen_.emplace(std::pair(host, device), std::pair(bus, place));
+  if (it->second.first != bus)
+    throw InputError(
+        fmt::format("{}: device {} is at {}, at {} in the run of {}: other devices were visible; import the "
+                    "runs one by one, each with option gpus",
+                    place, device, bus, it->second.first, it->second.second));
+}
+
+SameProcesses::SameProcesses(const ImportRequest& request)
+    : said_(option_choice(request, "runs", {"same"}).has_value()) {}
+
+ImportOption SameProcesses::option() {
+  return {"runs",
+          "same: all runs of a file are of the same processes and devices, where their command lines do not say so"};
+}
+
+void SameProcesses::see(const std::string& line, const std::string& programs) {
+  static const Regex devices(R"(.*?\b(\w*(?:VISIBLE_DEVICES|NET_DEVICES)\s*=\s*\S+).*)");
+  static const Regex sizes(R"(\s(?:-[mixWwfsnt]|--(?:size|iters))[ =]?\S*)");  // arguments that move no process
+  if (const Match match = devices.whole(line)) devices_ = match[1];
+  const std::size_t first = line.find_first_not_of(" \t"), name = line.find(programs);
+  if (name == std::string::npos || line[first] == '#') return;
+  const std::size_t prompt = std::min(line.find("$ "), name), word = line.find_last_of(" \t", name);
+  const std::size_t end = std::min(line.find_first_of(" \t'\"", name), line.size());
+  const std::size_t begin = prompt < name ? prompt + 2 : 0, path = word == std::string::npos ? begin : word;
+  command_ = line.substr(begin, std::max(path, begin) - begin) + programs + sizes.removed_from(line.substr(end));
+}
+
+void SameProcesses::begin_run(const std::string& path, int line, const std::string& what, const std::string& printed) {
+  const bool further = any_ && path == path_;
+  const bool same_command = command_ == command_before_ || (!printed.empty() && command_.empty());
+  const bool same =
+      !(printed + command_).empty() && printed == printed_before_ && same_command && devices_ == devices_before_;
+  if (further && !said_ && !same)
+    throw InputError(
+        fmt::format("{}:{}: a further run begins, and {} can speak of one: nothing says that it is of the same "
+                    "processes and devices; import it from a file of its own, or add option runs=same",
+                    path, line, what));
+  any_ = true;
+  path_ = path;
+  printed_before_ = printed;
+  if (!command_.empty()) command_before_ = command_;
+  command_.clear();
+  devices_before_ = devices_;
 }
 
 RecordBuilder::RecordBuilder(const ImportRequest& request, const std::string& kind, const std::string& bench,

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calibrate/import/importer.hpp"
@@ -44,6 +45,36 @@ class DeviceNames {
 
  private:
   std::vector<int> gpus_;  ///< empty: as printed
+};
+
+/// Devices of a host by the bus ids that its runs print: where other devices are visible, other GPUs have these
+/// numbers.
+class PrintedBuses {
+ public:
+  /// @throws InputError  a run that came before printed another bus for this number
+  void add(const std::string& host, int device, const std::string& bus, const std::string& place);
+
+ private:
+  std::map<std::pair<std::string, int>, std::pair<std::string, std::string>> seen_;  ///< bus and place
+};
+
+/// Options like src and gpus speak of one run: whether a further run of a log is of the same processes, by the command
+/// lines and the visible devices in front of it.
+class SameProcesses {
+ public:
+  /// @param request  its option runs=same says that all are
+  explicit SameProcesses(const ImportRequest& request);
+  static ImportOption option();
+  /// A line between tables. @param programs  beginning of their names, e.g. osu_
+  void see(const std::string& line, const std::string& programs);
+  /// A table begins. @param what  the options that speak of it. @param printed  addresses and devices that the program
+  /// prints itself, which say more than a command. @throws InputError  it may be of other processes
+  void begin_run(const std::string& path, int line, const std::string& what, const std::string& printed = "");
+
+ private:
+  bool said_ = false;
+  std::string path_, command_, command_before_, printed_before_, devices_, devices_before_;
+  bool any_ = false;
 };
 
 class RecordBuilder {

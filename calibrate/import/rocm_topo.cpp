@@ -10,6 +10,7 @@
 
 #include "calibrate/import/amd_gpus.hpp"
 #include "calibrate/import/gpu_facts.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/peer_access.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -67,8 +68,7 @@ class RocmReader {
       throw InputError(path + ": is JSON: give the text that rocm-smi --showtopo prints in its usual form");
     if (text.find("\"link_type\"") != std::string::npos)
       throw InputError(path + ": is JSON: give the text that amd-smi topology prints in its usual form");
-    lines_ = plain_lines(text);
-    for (std::string& line : lines_) line = plain_log_line(line);
+    lines_ = plain_log_lines(path, text);
     block_ = -1;
     for (at_ = 0; at_ < lines_.size(); ++at_)
       if (!read_table()) read_gpu_line();

@@ -8,12 +8,13 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 
-#include "calibrate/import/text_file.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -209,10 +210,12 @@ std::string file_name(const std::string& path) {
 
 TextFile::TextFile(const std::string& path) : path_(path) {
   text_ = file_text(path);
+  ends_whole_ = text_.ends_with('\n') || text_.ends_with('\r');
   std::istringstream lines(text_);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     lines_.push_back(line);
+    numbers_.push_back(static_cast<int>(lines_.size()));
   }
   if (text_.find_first_not_of(" \t\r\n") == std::string::npos) throw InputError(path + ": is empty");
   if (text_.find('\0') != std::string::npos) throw InputError(path + ": is no text file");
@@ -226,18 +229,59 @@ void TextFile::expect_short_lines() const {
               fmt::format("a line of {} characters, at most {}: no text of such a program", lines_[i].size(), longest));
 }
 
+namespace {
+
+/// "310.50" is 2; -1: no decimal point
+int decimals_of(const std::string& word) {
+  const std::size_t point = word.find('.');
+  return point == std::string::npos ? -1 : static_cast<int>(word.size() - point - 1);
+}
+
+/// Whether a last row is whole although its line has no end: programs print as many decimals in each row.
+bool ends_as(const std::string& row, const std::string& row_above) {
+  const auto words = words_of(row), above = words_of(row_above);
+  return words.size() == above.size() && !words.empty() && decimals_of(words.back()) > 1 &&
+         decimals_of(words.back()) == decimals_of(above.back());
+}
+
+}  // namespace
+
 void TextFile::expect_line_end() const {
-  if (at_ + 1 == lines_.size() && text_.back() != '\n') fail("the file ends inside this line");
+  if (at_ + 1 < lines_.size() || ends_whole_) return;
+  if (at_ == 0 || !ends_as(lines_[at_], lines_[at_ - 1])) fail("the file ends inside this line");
 }
 
 void TextFile::strip_launchers() {
+  if (std::exchange(plain_, true)) return;
   expect_short_lines();
-  for (std::string& line : lines_) {
-    line = plain_log_line(line);
-    const bool ascii = std::all_of(line.begin(), line.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
-    if (!ascii)  // records are UTF-8: what is none of it becomes U+FFFD
-      line = Json::parse(Json(line).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  LogText log = plain_log(path_, text_);
+  ends_whole_ = text_.back() == '\n' || text_.back() == '\r' || log.lines.back().number < numbers_.back();
+  lines_.clear();
+  numbers_.clear();
+  text_.clear();
+  for (LogText::Line& line : log.lines) {
+    text_ += line.text + "\n";
+    numbers_.push_back(line.number);
+    lines_.push_back(std::move(line.text));
   }
+  other_processes_ = log.note;
+}
+
+std::vector<Json> json_of_log(TextFile& file, const std::string& key) {
+  const auto is_json = [&] { return file.text()[file.text().find_first_not_of(" \t\r\n")] == '{'; };
+  const bool whole = is_json();
+  if (whole && Json::accept(file.text())) return {parse_json(file.text(), file.path())};
+  if (!whole && file.text().find('"' + key + '"') == std::string::npos) return {};
+  file.strip_launchers();
+  std::vector<Json> objects;
+  for (const std::string& text : json_objects_with(file.text(), key)) objects.push_back(parse_json(text, file.path()));
+  if (objects.empty() && is_json()) parse_json(file.text(), file.path());  // says where it breaks off
+  static const Regex used(R"re((?m)^\s*[{,]?\s*"(\w+)"\s*:\s*[\[{])re");
+  if (const Match match = used.find(file.text()); objects.empty() && match)
+    throw InputError(file.path() + ": holds JSON with \"" + match[1] +
+                     "\" that is broken, cut off or mixed with other lines: keep it whole, from its first brace to its "
+                     "last");
+  return objects;
 }
 
 bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().starts_with(prefix); }
@@ -247,12 +291,10 @@ void TextFile::skip_blank() {
 }
 
 void TextFile::expect_more(const std::string& what) const {
-  if (at_end()) fail_at(static_cast<int>(lines_.size()), "the file ends here, " + what + " is missing");
+  if (at_end()) fail_at(last_number(), "the file ends here, " + what + " is missing");
 }
 
-void TextFile::fail(const std::string& what) const {
-  fail_at(std::min(number(), static_cast<int>(lines_.size())), what);
-}
+void TextFile::fail(const std::string& what) const { fail_at(at_end() ? last_number() : number(), what); }
 
 void TextFile::fail_at(int line, const std::string& what) const {
   throw InputError(fmt::format("{}:{}: {}", path_, line, what));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/object_reader.hpp"
+
 namespace linkcast {
 
 // Printed decimal numbers, kept at full printed precision.
@@ -36,15 +38,18 @@ class TextFile {
   [[nodiscard]] bool at_end() const { return at_ >= lines_.size(); }
   /// The current line without its end. Not to be asked at the end.
   [[nodiscard]] const std::string& line() const { return lines_[at_]; }
-  [[nodiscard]] int number() const { return static_cast<int>(at_) + 1; }  ///< of the current line, from 1
+  [[nodiscard]] int number() const { return at_end() ? last_number() + 1 : numbers_[at_]; }  ///< of the current line
   /// @throws InputError  if a line is longer than any that these programs print
   void expect_short_lines() const;
   /// @throws InputError  if the file ends inside the current line: its last figure may be cut off
   void expect_line_end() const;
   [[nodiscard]] bool starts_with(std::string_view prefix) const;
   void next() { ++at_; }
-  /// Takes off every line what terminals and launchers put around it (sim/base/text.hpp).
+  /// Takes off every line what terminals, launchers and collectors put around it; of several processes the lines of
+  /// the one with tables stay (log_text.hpp). @throws InputError  several processes print tables
   void strip_launchers();
+  /// For the record: that lines of other processes were left out; empty: there are none.
+  [[nodiscard]] const std::string& other_processes() const { return other_processes_; }
   void skip_blank();
   /// @throws InputError  if the file ends here: says what is missing
   void expect_more(const std::string& what) const;
@@ -54,10 +59,19 @@ class TextFile {
   [[noreturn]] void fail_at(int line, const std::string& what) const;
 
  private:
-  std::string path_, text_;
+  [[nodiscard]] int last_number() const { return numbers_.empty() ? 1 : numbers_.back(); }
+
+  std::string path_, text_, other_processes_;
   std::vector<std::string> lines_;
+  std::vector<int> numbers_;  ///< of the lines in the file, from 1
+  bool ends_whole_ = true;    ///< the last line has an end
+  bool plain_ = false;        ///< launchers were stripped
   std::size_t at_ = 0;
 };
+
+/// JSON objects that have a key: the file as a whole, or between other lines of a log. Empty: it holds no such JSON.
+/// @throws InputError  JSON that is broken or cut off
+std::vector<Json> json_of_log(TextFile& file, const std::string& key);
 
 // Comma-separated values as in RFC 4180.
 

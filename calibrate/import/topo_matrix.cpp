@@ -6,11 +6,10 @@
 #include <array>
 #include <set>
 
-#include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
-#include "sim/base/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -78,15 +77,11 @@ Heads heads_in(const std::vector<std::string>& lines) {
   return found;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines = plain_lines(text);
-  for (std::string& line : lines) line = plain_log_line(line);
-  return lines;
-}
-
 class MatrixReader {
  public:
-  explicit MatrixReader(const std::string& path) : lines_(lines_of(read_text(path))) { matrix_.file = path; }
+  explicit MatrixReader(const std::string& path) : lines_(plain_log_lines(path, read_text(path))) {
+    matrix_.file = path;
+  }
 
   TopoMatrix read() {
     read_header();
@@ -311,12 +306,12 @@ void MatrixReader::check_symmetry() const {
 const std::string& to_text(PathClass path) { return kClasses.at(static_cast<std::size_t>(path)); }
 
 bool is_topo_matrix(const std::string& text) {
-  const Heads heads = heads_in(lines_of(text));
+  const Heads heads = heads_in(plain_log_lines("", text));
   return !heads.matrices.empty() || !heads.peers.empty();
 }
 
 bool is_peer_table(const std::string& text) {
-  const Heads heads = heads_in(lines_of(text));
+  const Heads heads = heads_in(plain_log_lines("", text));
   return heads.matrices.empty() && !heads.peers.empty();
 }
 

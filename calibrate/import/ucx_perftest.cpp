@@ -34,11 +34,13 @@ void read_box(const std::string& line, UcxRun& run) {
   if (const Match match = what.whole(line)) run.latency = match.has(1);
 }
 
-std::vector<UcxRun> read_runs(TextFile& file) {
+std::vector<UcxRun> read_runs(TextFile& file, SameProcesses& processes) {
   std::vector<UcxRun> runs;
   UcxRun run;
   bool table = false;
   for (; !file.at_end(); file.next()) {
+    processes.see(file.line(), "ucx_perftest");
+    if (file.line().find("| API:") != std::string::npos) processes.begin_run(file.path(), file.number(), "src and dst");
     read_box(file.line(), run);
     table = table || file.line().find("message rate (msg/s)") != std::string::npos;
     const auto words = words_of(file.line());
@@ -88,15 +90,19 @@ class UcxPerftest final : public Importer {
     return {{"src", "device of the process that sends: gpu0, or cpu0 for buffers in host memory; needed"},
             {"dst", "device of the other process; needed"},
             {"between_nodes", "true if the processes ran on two nodes (default: false)"},
+            SameProcesses::option(),
             {"size", "of a message with its unit, 8MiB, where the box 'Message size' is not in the text"},
             RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     std::vector<std::pair<std::string, UcxRun>> runs;
+    std::vector<std::string> notes;
+    SameProcesses processes(request);
     for (const std::string& path : request.files) {
       TextFile file(path);
       file.strip_launchers();
-      const std::vector<UcxRun> found = read_runs(file);
+      if (!file.other_processes().empty()) notes.push_back(file.other_processes());
+      const std::vector<UcxRun> found = read_runs(file, processes);
       if (found.empty()) throw InputError(path + ": is no output of ucx_perftest: no row 'Final:'");
       for (const UcxRun& run : found) runs.emplace_back(path, run);
     }
@@ -109,6 +115,7 @@ class UcxPerftest final : public Importer {
     record.source("ucx_perftest, version not printed");
     record.note("assumed: messages of UCX are compared as those of an MPI that sends by it.");
     if (!latency) record.note("MB/s of ucx_perftest are 2^20 bytes.");
+    for (const std::string& note : notes) record.note(note);
     for (const auto& [path, run] : runs) add_run(request, run, path, record);
     return record.json();
   }

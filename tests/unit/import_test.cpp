@@ -144,11 +144,13 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
           "option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
   refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "option gpus: names 3 GPUs, the files print device 3");
   refused({files, "m", "t", {{"id", ""}}}, "option id: has no value");
-  CHECK_THROWS_WITH(import_record("mgbench", {files, "m", "t", {}}),
-                    "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of csv, dcgm, discovery, hwloc-xml, "
-                    "infragraph, mgbench-csv, nccl-tests, "
-                    "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, perftest, rocm-topo, topo-m, topology-conf, "
-                    "ucx_perftest");
+  CHECK_THROWS_WITH(
+      import_record("mgbench", {files, "m", "t", {}}),
+      "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of aiconfigurator, csv, dcgm, discovery, hwloc-xml, "
+      "infragraph, mgbench-csv, nccl-inspector, nccl-tests, "
+      "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, perftest, rocm-bandwidth-test, rocm-topo, topo-m, "
+      "topology-conf, "
+      "ucx_perftest");
 }
 
 TEST_CASE("csv: one line a copy", "[unit][import]") {

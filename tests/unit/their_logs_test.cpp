@@ -1,5 +1,5 @@
 // Logs as people post them: what launchers, terminals and other processes put around a benchmark's own lines.
-#include "sim/base/text.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "tests/unit/import_support.hpp"
 
 namespace linkcast::test::their_logs_test {
@@ -20,15 +20,28 @@ double time_s(const Measurement& m, const std::string& op, double size_B, bool i
 }  // namespace
 
 TEST_CASE("launchers' prefixes, colours and stamps are taken off a line", "[unit][import]") {
-  CHECK(plain_log_line("[1,0]<stdout>:#  Rank  0 Pid 1") == "#  Rank  0 Pid 1");
-  CHECK(plain_log_line("[1,12]<stderr>: text") == "text");
-  CHECK(plain_log_line(" 3:      1024   256 float") == "     1024   256 float");
-  CHECK(plain_log_line("2024-05-06T11:02:03.250Z [1,0]<stdout>:# size") == "# size");
-  CHECK(plain_log_line("[2024-05-06 11:02:03,250] # size") == "# size");
-  CHECK(plain_log_line("\x1b[4mGPU0\tGPU1\x1b[0m\r") == "GPU0\tGPU1");
-  CHECK(plain_log_line("node-07: # nThread 1") == "# nThread 1");
-  CHECK(plain_log_line("  1024   256 float: no prefix") == "  1024   256 float: no prefix");
-  CHECK(plain_log_line("error: no table here") == "error: no table here");
+  const auto plain = [](const std::string& line) { return plain_log_lines("log.txt", line).at(0); };
+  CHECK(plain("[1,0]<stdout>:#  Rank  0 Pid 1") == "#  Rank  0 Pid 1");
+  CHECK(plain("[1,12]<stderr>: text") == "text");
+  CHECK(plain("[prterun-box-4242@1,0]<stdout>: # size") == "# size");
+  CHECK(plain("[prterun-box-4242@1,0][box:4250]<stdout>: # size") == "# size");
+  CHECK(plain(" 3:      1024   256 float") == "     1024   256 float");
+  CHECK(plain("2024-05-06T11:02:03.250Z [1,0]<stdout>:# size") == "# size");
+  CHECK(plain("Fri Jun  7 08:09:10 2025[1,0]<stdout>:# size") == "# size");
+  CHECK(plain("[2024-05-06 11:02:03,250] # size") == "# size");
+  CHECK(plain("[   12.345678] # size") == "# size");
+  CHECK(plain("1749283750.123456 # size") == "# size");
+  CHECK(plain("I0607 08:09:10.123456  4242 main.py:45] # size") == "# size");
+  CHECK(plain("[default0]:# size") == "# size");
+  CHECK(plain("2025-06-07T08:09:10.123456789Z stdout F      1024") == "     1024");
+  CHECK(plain("\x1b[4mGPU0\tGPU1\x1b[0m\r") == "GPU0\tGPU1");
+  CHECK(plain("\x1b]0;a title\x07GPU0\tGPU1") == "GPU0\tGPU1");
+  CHECK(plain("10 %\r20 %\r# size\r\r\n") == "# size");
+  CHECK(plain("\xc2\xa0\xc2\xa0"
+              "1024") == "  1024");
+  CHECK(plain("  1024   256 float: no prefix") == "  1024   256 float: no prefix");
+  CHECK(plain("error: no table here") == "error: no table here");
+  CHECK(plain("I saw '# OSU MPI Latency Test' once") == "I saw '# OSU MPI Latency Test' once");
 }
 
 TEST_CASE("nccl-tests of two nodes in a log of mpirun --tag-output with NCCL's lines", "[unit][import]") {
@@ -43,7 +56,7 @@ TEST_CASE("nccl-tests of two nodes in a log of mpirun --tag-output with NCCL's l
   CHECK(m.library == "nccl-2.18");
   CHECK_THAT(time_s(m, "all_reduce", 1048576, true), WithinRel(79.95e-6, 1e-12));  // with another line at its end
   CHECK_THAT(time_s(m, "all_reduce", 4194304, true), WithinRel(160.9e-6, 1e-12));
-  CHECK(has_note(m, "Passed over in the table, line 19: 'A warning that some other"));
+  CHECK(has_note(m, "Left out: 3 lines of other processes than '[1,0]<stdout>:', whose lines hold the tables."));
 }
 
 TEST_CASE("nccl-tests: a table alone needs its operation and its GPUs", "[unit][import]") {
@@ -51,9 +64,9 @@ TEST_CASE("nccl-tests: a table alone needs its operation and its GPUs", "[unit][
   CHECK(error_of("nccl-tests", {sample_path(sample)}).find("add option op=all_reduce") != std::string::npos);
   CHECK(error_of("nccl-tests", {sample_path(sample)}, {{"op", "all_reduce"}}).find("add option gpus=8") !=
         std::string::npos);
-  const Measurement m = imported("nccl-tests", sample, {{"op", "all_reduce"}, {"gpus", "8"}, {"nodes", "2"}});
+  const Measurement m = imported("nccl-tests", sample, {{"op", "all_reduce"}, {"gpus", "4"}, {"nodes", "2"}});
   REQUIRE(m.collectives.size() == 4);
-  CHECK(m.collectives[0].gpus == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(m.collectives[0].gpus == std::vector<int>{0, 1, 2, 3});
   CHECK(m.collectives[0].nodes == 2);
   CHECK(m.collectives[0].launch.empty());
   CHECK_THAT(time_s(m, "all_reduce", 134217728), WithinRel(812e-6, 1e-12));
