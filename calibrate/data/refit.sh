@@ -73,7 +73,7 @@ fit $data/leonardo/{osu-nv4,snellius-pingpong}.json $data/leonardo/printed-inter
 fit $data/alps/printed-internode.json $data/alps/printed-distance.json $data/alps/nccl-2.23{,-nodes}.json \
   --topology alps --library nccl-2.23 --inherit "$out/hgx-h100.json" --inherit-library "$out/hgx-h200.json" --out "$out/alps.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/reframe-kernel.json $data/lumi/printed-internode.json \
-  --topology lumi --library nccl-2.18 --inherit "$out/alps.json" --out "$out/lumi.json"
+  --topology lumi --library rccl-2.15 --inherit "$out/alps.json" --out "$out/lumi.json"
 fit $data/gx8/printed-copies.json \
   --topology gx8 --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/gx8.json"
 fit $data/rtx2080-sli/printed-latency.json \

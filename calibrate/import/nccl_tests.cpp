@@ -266,24 +266,24 @@ class NcclTests final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override;
 };
 
-/// The library that a text such as "... nccl-library=22809" or "NCCL 22809" names: the nearest that is known.
+/// The library that a text such as "... nccl-library=22809", "NCCL 22809" or "RCCL 2.22" names: the nearest that is
+/// known.
 void note_library(const NcclRun& run, RecordBuilder& record) {
   const std::string& version = run.version;
-  const std::string maker = run.rccl ? "RCCL" : "NCCL";
+  const std::string family = run.rccl ? "rccl" : "nccl";
   const std::string word = version.substr(version.find_last_of("= ") + 1);
   const std::size_t dot = word.find('.');
   if (word.empty() || dot == 0 || word.size() > 6 || word.find_first_not_of("0123456789.") != std::string::npos) return;
   const auto [major, minor] = dot == std::string::npos
                                   ? nccl_version(std::stoi(word))
                                   : std::make_pair(std::stoi(word), std::stoi("0" + word.substr(dot + 1)));
-  const std::string library = nearest_nccl(major, minor);
+  const std::string library = nearest_version(family, major, minor);
   if (library.empty()) return;
   record.library(library);
   const std::string printed = fmt::format("{}.{}", major, minor);
   record.environment("library_version", printed, run.place);
-  record.note((run.rccl ? "assumed: RCCL chooses as the NCCL whose number it has; library: " : "library: ") + maker +
-              " " + printed + " was printed" +
-              (library == "nccl-" + printed ? "." : "; " + library + " is the nearest that is known."));
+  record.note(fmt::format("library: {} {} was printed{}", run.rccl ? "RCCL" : "NCCL", printed,
+                          library == family + "-" + printed ? "." : "; " + library + " is the nearest that is known."));
 }
 
 /// NVLS takes sums, minima and maxima of most types, and of float and double sums alone. source: recalled of NCCL's

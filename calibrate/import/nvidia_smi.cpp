@@ -29,10 +29,6 @@ void add_gpu(SmiList& list, const Match& match, int line) {
 
 }  // namespace
 
-namespace {
-
-}  // namespace
-
 SmiList read_smi_list(const std::string& path) {
   SmiList list{path, "nvidia-smi -L", false, {}};
   const Patterns patterns;

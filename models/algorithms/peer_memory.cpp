@@ -27,7 +27,9 @@ constexpr LibraryRow kLoad{{.what = "load_s",
 // Copies inside a GPU were measured. source: assumed
 constexpr double kCopySpread = 0.1;
 
-std::string parameters_of(const Communicator& communicator) { return "custom-" + communicator.caller; }
+std::string parameters_of(const Communicator& communicator) {
+  return communicator.caller.empty() ? communicator.library : "custom-" + communicator.caller;
+}
 
 double local_copy_s(const Platform& node, double bytes) {
   const TransportModel& local = node.transports().get("local");

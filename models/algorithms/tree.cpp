@@ -72,17 +72,17 @@ void plan_trees_in_node(const CollectiveJob& job, ClusterProblem& problem, Colle
 
 /// One tree between nodes, up and down. On its way down a block has what it moves between nodes for all its children
 /// together; in LL its GPU's proxy limits it, not what it sends to how many.
-/// @param cost  of one block
+/// @param cost  of one block. @param blocks  of this tree
 /// @source  ABCI's nodes of A100: two nodes 18 GB/s each way, by trees; eight 15 GB/s, by trees to 8 MiB and rings
 /// above
 void add_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain, int which,
-              const CollectiveCost& cost, bool by_proxy, ChannelLoad load) {
+              const CollectiveCost& cost, int blocks, bool by_proxy, ChannelLoad load) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   std::size_t most = 1;
   if (!by_proxy)
     for (const auto& children : tree.children) most = std::max(most, children.size());
   for (const bool up : {true, false}) {
-    load.rate_cap_Bps = std::min(cost.channel_Bps, cost.network_Bps / (up ? 1 : static_cast<double>(most)));
+    load.rate_cap_Bps = blocks * std::min(cost.channel_Bps, cost.network_Bps / (up ? 1 : static_cast<double>(most)));
     activities::ChannelRoute route(problem, load);
     std::vector<Hop> hops = chain.hops;
     for (Hop& hop : hops)
@@ -105,10 +105,12 @@ void add_tree(ClusterProblem& problem, const Communicator& communicator, const T
 void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, CollectivePlan& plan) {
   const std::vector<Tree>& trees = job.communicator.trees;
   const int distinct = static_cast<int>(trees.size());
-  for (int block = 0; block < std::min(plan.choice.blocks, 2 * distinct); ++block) {
-    const ChannelLoad load{job.size_B / plan.choice.blocks, plan.choice.payload_share};
+  for (int i = 0; i < 2 * distinct; ++i) {
+    const int blocks = collective::blocks_on(i, 2 * distinct, plan.choice.blocks);
+    if (blocks == 0) continue;
+    const ChannelLoad load{job.size_B * blocks / plan.choice.blocks, plan.choice.payload_share};
     plan.busiest_B = std::max(plan.busiest_B, load.bytes);
-    add_tree(problem, job.communicator, trees[at(block % distinct)], block / distinct, plan.cost,
+    add_tree(problem, job.communicator, trees[at(i % distinct)], i / distinct, plan.cost, blocks,
              plan.choice.protocol == "LL", load);
   }
 }

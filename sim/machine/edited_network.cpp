@@ -165,13 +165,15 @@ void put_costs(const Network& network, double port_Bps, Calibration& calibration
     put(key::startup(transport, 0), startup, network, calibration);
     put(key::range_bandwidth(transport, 0), attained, network, calibration);
   }
-  for (const char* protocol : {"LL", "LL128", "Simple"})
-    put(key::network_hop[protocol].of_all("nccl"),
-        std::string_view(protocol) == "Simple" ? network.simple_hop_s : network.hop_s, network, calibration);
+  for (const char* family : {"nccl", "rccl"}) {
+    for (const char* protocol : {"LL", "LL128", "Simple"})
+      put(key::network_hop[protocol].of_all(family),
+          std::string_view(protocol) == "Simple" ? network.simple_hop_s : network.hop_s, network, calibration);
+    put(key::network_proxy.of_all(family), network.proxy_Bps, network, calibration);
+  }
   for (const char* algorithm : {"nvls_tree", "pat"})
     put({fmt::format("nccl.{}.network_hop_s", algorithm), &key::library_network_hop}, network.simple_hop_s, network,
         calibration);
-  put(key::network_proxy.of_all("nccl"), network.proxy_Bps, network, calibration);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ class RingLibrary {
   virtual ~RingLibrary() = default;
   /// @param gpus  GPU numbers in rank order, at least 2, all different
   [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
+  /// Whose GPUs it runs on: nvidia or amd.
+  [[nodiscard]] virtual std::string maker() const { return "nvidia"; }
   /// True if it can be asked for communicators over several nodes.
   [[nodiscard]] virtual bool spans_nodes() const { return false; }
   /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
@@ -142,17 +144,21 @@ Registry<Library>& libraries();
 /// The library's rings. @throws InputError  no such library, or one that builds none
 const RingLibrary& ring_library(const std::string& name);
 
-/// By the newest generation among its GPUs: the release that owners of such machines ran when they were new, as far as
-/// the catalogue has it.
+/// By the maker and the newest generation of its GPUs: the release that owners of such machines ran when they were new,
+/// as far as the catalogue has it.
 std::string usual_library(const Topology& topology);
 
 /// NCCL_VERSION_CODE, as the library prints it: 2804 is 2.8, 22809 is 2.28. @returns major, minor
 std::pair<int, int> nccl_version(int code);
 
-/// The newest registered nccl-* that is not newer than this version, else the oldest; empty if there is none.
-std::string nearest_nccl(int major, int minor);
+/// The newest registered version of a family, "nccl" or "rccl", that is not newer than this one, else the oldest; empty
+/// if there is none.
+std::string nearest_version(const std::string& family, int major, int minor);
 
-/// Registered versions of NCCL that have a capability, oldest first.
+/// Registered versions of a family that have a capability, oldest first.
+std::vector<std::string> library_versions(const std::string& family,
+                                          const std::function<bool(const RingLibrary&)>& has);
+/// Those of NCCL.
 std::vector<std::string> nccl_versions(const std::function<bool(const RingLibrary&)>& has);
 
 /// The oldest and the newest of nccl_versions(has), as messages write them: "nccl-2.7 to nccl-2.30".

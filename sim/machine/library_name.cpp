@@ -31,18 +31,19 @@ std::optional<std::pair<int, int>> version_written(std::string number) {
 
 std::string library_meant(std::string_view name) {
   if (libraries().find(std::string(name)) != nullptr) return "";
-  std::string rest;
+  std::string rest, family = "nccl";
   for (const char c : name) rest += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const bool named = rest.rfind("nccl", 0) == 0;
-  if (named) rest.erase(0, rest.find_first_not_of("- _v", 4));
-  const std::vector<std::string> versions = nccl_versions([](const RingLibrary&) { return true; });
+  const bool rccl = rest.starts_with("rccl"), named = rccl || rest.starts_with(family);
+  if (rccl) family = "rccl";
+  if (named) rest.erase(0, rest.find_first_not_of("- _v", family.size()));
+  const std::vector<std::string> versions = library_versions(family, [](const RingLibrary&) { return true; });
   if (versions.empty()) return "";
   if (named && rest.empty()) return versions.back();
   const auto wanted = version_written(rest), newest = version_written(library_version_name(versions.back()));
   constexpr int kFarthest = 20;  // source: ours, so many minor versions are years
   if (!wanted || !newest || wanted->first > newest->first || wanted->first < 1) return "";
   if (wanted->first == newest->first && wanted->second > newest->second + kFarthest) return "";
-  return nearest_nccl(wanted->first, wanted->second);
+  return nearest_version(family, wanted->first, wanted->second);
 }
 
 std::string registered_library(const std::string& name) {

@@ -1,12 +1,12 @@
 #pragma once
-// Names of communication libraries as people have them: "nccl", "nccl-2.28.9", "2.21.5", "22809".
+// Names of communication libraries as people have them: "nccl", "nccl-2.28.9", "2.21.5", "22809", "RCCL 2.22.3+hip6.4".
 #include <string>
 #include <string_view>
 
 namespace linkcast {
 
-/// The registered library that a name stands for: the version of NCCL that is nearest to a number, the newest one for
-/// "nccl" alone. A number far beyond the newest version is none.
+/// The registered library that a name stands for: the version of NCCL, or of RCCL where the name says so, that is
+/// nearest to a number, the newest one for "nccl" alone. A number far beyond the newest version is none.
 /// @returns  empty: it stands for none, or is a registered name itself
 std::string library_meant(std::string_view name);
 

@@ -27,6 +27,15 @@ void check_one_way(const LibraryTopology& seen, const std::vector<int>& gpus) {
           from, to));
 }
 
+/// NCCL and RCCL run on the GPUs of one maker each.
+void check_maker(const Topology& topology, const std::string& library) {
+  const std::string usual = usual_library(topology), maker = ring_library(usual).maker();
+  if (ring_library(library).maker() == maker) return;
+  const bool amd = maker == "amd";
+  throw InputError(fmt::format("library: {} runs on {} GPUs, and those of {} are {}: take {}, or mpi-*", library,
+                               amd ? "NVIDIA's" : "AMD's", topology.name, amd ? "AMD's" : "NVIDIA's", usual));
+}
+
 Communicator build_inside(const Platform& platform, const std::string& library, const std::vector<int>& gpus) {
   const RingLibrary& rings = ring_library(library);
   if (platform.library_topology().overrides() && !rings.takes_topology_files())
@@ -67,6 +76,7 @@ class Machine::Built {
                                                    const std::vector<int>& gpus, int nodes, const ExitSettings& exits) {
     if (nodes > 1 && machine.platform().library_topology().overrides())
       throw InputError("library_topology, p2p_level: what a library is told is modelled for one node");
+    check_maker(machine.platform().topology(), library);
     const Cluster* cluster = nodes > 1 ? &machine.cluster() : nullptr;
     const std::lock_guard lock(mutex_);
     const Key key(library, nodes, gpus, exits);

@@ -205,7 +205,7 @@ const KeyTable& member_keys() {
 
 /// As library_meant() (sim/machine/library_name.hpp) reads them.
 constexpr const char* kLibraryVersionSchema =
-    R"json({"type": "string", "pattern": "^([Nn][Cc][Cc][Ll]|([Nn][Cc][Cc][Ll][- _v]*)?[0-9][0-9.]*([-+].*)?)$"})json";
+    R"json({"type": "string", "pattern": "^([NnRr][Cc][Cc][Ll]|([NnRr][Cc][Cc][Ll][- _v]*)?[0-9][0-9.]*([-+].*)?)$"})json";
 
 Key library_key() {
   return {.name = "library",

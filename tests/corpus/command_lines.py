@@ -82,7 +82,7 @@ _WIRING = [
     "rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.27 --op all_reduce --size 1MiB",
     "rings --platform dgx2 --gpus 0-15 --json", "rings --platform hgx-h200 --gpus 0-7 --nvls --op all_reduce --size 64MiB",
     "rings --platform alps --nodes 4 --gpus-per-node 4", "rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --nccl-graph",
-    "rings --platform lumi --gpus 0-7 --library nccl-2.22 --nccl-graph --out @lumi.xml",
+    "rings --platform lumi --gpus 0-7 --library rccl-2.21 --nccl-graph --out @lumi.xml",
     "whatif rings --platform p100-dgx1 --gpus 0-5 --remove gpu0-gpu4",
     "wiring --platform v100-dgx1 --mix 5+3 --steps 6 --top 2", "wiring --platform p100-dgx1 --mix 4+4 --steps 4 --seed 3 --json"]
 _PLACES = [
@@ -143,7 +143,7 @@ _RECORDS = [
     "diagnose --platform hgx-h200 --format nccl-tests @nccl-tests-all-gather.json",
     "diagnose --platform gx8 @gx8-copies.json",
     "calibrate fit @gx8-copies.json --topology gx8 --bootstrap 3 --out @fit.json",
-    "calibrate fit @lumi-memcpy.json @lumi-nodes.json --topology lumi --library nccl-2.18 --bootstrap 3 --out @fit.json "
+    "calibrate fit @lumi-memcpy.json @lumi-nodes.json --topology lumi --library rccl-2.15 --bootstrap 3 --out @fit.json "
     "--report @report",
     "calibrate fit @rtx.json --topology rtx2080-sli --inherit models/params/abci-v100.json models/params/p100-dgx1.json "
     "--bootstrap 0 --name box --out @fit.json",

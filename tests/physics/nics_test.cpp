@@ -106,7 +106,7 @@ TEST_CASE("without GPUDirect all that GPUs send and receive crosses the switches
 
 TEST_CASE("what is assumed between nodes is said once", "[physics][nics]") {
   int said = 0;
-  const Json answer = forecast("mi300x", "nccl-2.18", "all_reduce");
+  const Json answer = forecast("mi300x", "rccl-2.21", "all_reduce");
   for (const Json& warning : answer["warnings"])
     if (warning.get<std::string>().find("between nodes") != std::string::npos) ++said;
   CHECK(said == 1);

@@ -12,9 +12,8 @@ namespace linkcast::test::shipped_platforms_test {
 
 namespace {
 
-const std::vector<std::string> kUnmeasured = {"a100-pcie", "a100-pcie-nvlink", "gb200-nvl72",
-                                              "h100-pcie", "h100-pcie-nvlink", "mi300x",
-                                              "rtx-4090",  "rtx-5090",         "rtx-a6000"};
+const std::vector<std::string> kUnmeasured = {"a100-pcie",        "a100-pcie-nvlink", "gb200-nvl72", "h100-pcie",
+                                              "h100-pcie-nvlink", "rtx-4090",         "rtx-5090",    "rtx-a6000"};
 /// Tables of collectives inside a node were published of these, nothing of copies or between nodes.
 const std::vector<std::string> kOnlyCollectives = {"dgx-a100", "dgx-b200", "l40s"};
 
@@ -189,7 +188,7 @@ TEST_CASE("the default library follows the generation of the GPUs", "[unit][plat
                                                                                     {"dgx-a100", "nccl-2.27"},
                                                                                     {"hgx-h100", "nccl-2.18"},
                                                                                     {"l40s", "nccl-2.27"},
-                                                                                    {"mi300x", "nccl-2.18"},
+                                                                                    {"mi300x", "rccl-2.21"},
                                                                                     {"dgx-b200", "nccl-2.27"}}) {
     INFO(id);
     CHECK(catalogue().machine(id)->platform().calibration().default_library == library);
@@ -202,10 +201,10 @@ TEST_CASE("the default library follows the generation of the GPUs", "[unit][plat
 TEST_CASE("a printed version of NCCL names the newest known library that is not newer", "[unit][platforms]") {
   CHECK(nccl_version(2804) == std::pair(2, 8));
   CHECK(nccl_version(22203) == std::pair(2, 22));
-  CHECK(nearest_nccl(2, 22) == "nccl-2.22");
-  CHECK(nearest_nccl(2, 28) == "nccl-2.27");
-  CHECK(nearest_nccl(2, 10) == "nccl-2.8");
-  CHECK(nearest_nccl(3, 1) == "nccl-2.30");
+  CHECK(nearest_version("nccl", 2, 22) == "nccl-2.22");
+  CHECK(nearest_version("nccl", 2, 28) == "nccl-2.27");
+  CHECK(nearest_version("nccl", 2, 10) == "nccl-2.8");
+  CHECK(nearest_version("nccl", 3, 1) == "nccl-2.30");
 }
 
 TEST_CASE("a library is named as people have it", "[unit][platforms]") {
@@ -222,11 +221,11 @@ TEST_CASE("a library is named as people have it", "[unit][platforms]") {
     CHECK(library_meant(name) == meant);
     CHECK(registered_library(name) == meant);
   }
-  for (const char* name : {"nccl-2.27", "vllm", "rccl", "2", "nccl-9", "nccl-2.99", "2.x", "", "nccl-2.8.", "-2.8"}) {
+  for (const char* name : {"nccl-2.27", "vllm", "xccl", "2", "nccl-9", "nccl-2.99", "2.x", "", "nccl-2.8.", "-2.8"}) {
     INFO(name);
     CHECK(library_meant(name).empty() == (std::string(name) != "nccl-2.8."));
   }
-  CHECK(registered_library("rccl") == "rccl");
+  CHECK(registered_library("xccl") == "xccl");
   CHECK(library_meant_text("library", "2.21.5", "nccl-2.20") ==
         "library: 2.21.5 is forecast as nccl-2.20, the nearest version that is modelled");
   const auto answer = run_program(

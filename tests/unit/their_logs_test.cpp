@@ -83,7 +83,8 @@ TEST_CASE("rccl-tests with time stamps", "[unit][import]") {
   CHECK(m.source == "rccl-tests, RCCL 2.18; rccl-tests.txt");
   CHECK(m.collectives[0].launch == "single_process");
   CHECK_THAT(time_s(m, "all_gather", 2097152, true), WithinRel(39.9e-6, 1e-12));
-  CHECK(has_note(m, "assumed: RCCL chooses as the NCCL"));
+  CHECK(m.library == "rccl-2.18");
+  CHECK(has_note(m, "library: RCCL 2.18 was printed."));
 }
 
 TEST_CASE("nccl-tests: two tables of two programs, without '#', of CUDA graphs", "[unit][import]") {

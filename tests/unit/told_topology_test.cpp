@@ -136,7 +136,8 @@ TEST_CASE("libraries and nodes that take no topology file say so", "[unit]") {
                    {"op", "all_reduce"},   {"size_B", 1024},          {"p2p_level", "NVL"}};
   CHECK(query::answer(catalogue(), query)
             .value("error", "")
-            .ends_with("nccl-2.3 looks at the machine itself: take one of nccl-2.7 to " + nearest_nccl(99, 0)));
+            .ends_with("nccl-2.3 looks at the machine itself: take one of nccl-2.7 to " +
+                       nearest_version("nccl", 99, 0)));
   Json mpi = query;
   mpi["library"] = "mpi-openmpi";
   CHECK(query::answer(catalogue(), mpi).value("error", "").find("p2p_level") != std::string::npos);
