@@ -18,7 +18,7 @@ data=calibrate/data
 fit() {
   if [ -z "$left_out" ]; then
     "$program" calibrate fit "$@" --fit-report "$out/reports/$(basename "${@: -1}")" >/dev/null
-  elif [[ " $* " =~ (/tartan-|/nccl-2|mpi-all-reduce) ]]; then
+  elif [[ " $* " =~ (/tartan-|/[nr]ccl-2|mpi-all-reduce) ]]; then
     # None needs another: two at a time.
     if [ "$(jobs -rp | wc -l)" -ge 2 ]; then wait -n; fi
     "$program" calibrate fit "${@:1:$#-2}" --bootstrap 0 --leave-out nodes,gpus,op,size --json \
@@ -74,6 +74,9 @@ fit $data/alps/printed-internode.json $data/alps/printed-distance.json $data/alp
   --topology alps --library nccl-2.23 --inherit "$out/hgx-h100.json" --inherit-library "$out/hgx-h200.json" --out "$out/alps.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/reframe-kernel.json $data/lumi/printed-internode.json \
   --topology lumi --library rccl-2.15 --inherit "$out/alps.json" --out "$out/lumi.json"
+fit --unmeasured $data/mi300x/rccl-2.22.json \
+  --topology mi300x --library rccl-2.21 --inherit "$out/lumi.json" "$out/hgx-h100.json" "$out/hgx-h200.json" \
+  --out "$out/mi300x.json"
 fit $data/gx8/printed-copies.json \
   --topology gx8 --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/gx8.json"
 fit $data/rtx2080-sli/printed-latency.json \
