@@ -43,7 +43,8 @@ class ListedFabric final : public fabrics::SwitchedFabric {
     for (const int target : std::set<int>(parts_.switch_of.begin(), parts_.switch_of.end())) count_routes_to(target);
     int farthest = 0;
     for (const auto& [target, table] : to_)
-      for (const int leaf : parts_.switch_of) farthest = std::max(farthest, table.distance[at(leaf)]);
+      for (const int leaf : parts_.switch_of)
+        if (table.distance[at(leaf)] != kFar) farthest = std::max(farthest, table.distance[at(leaf)]);
     for (int i = 1; i <= farthest; ++i)
       distances_.push_back(fmt::format("{} switch cable{} apart", i, i > 1 ? "s" : ""));
   }

@@ -168,9 +168,9 @@ TEST_CASE("NCCL's XML: adapters of class 0x0801, Broadcom's switches of two leve
   REQUIRE(direct.gpus().size() == 2);
   CHECK(direct.find("nic0"));
   CHECK(cable(direct, "gpu0", "nvs0").count == 18);
-  CHECK(text_of_cable(direct, "gpu1", "cpu0", "c2c") == "5 x 44.712 GB/s");
+  CHECK(text_of_cable(direct, "gpu1", "cpu0", "c2c") == "5 x 44.71 GB/s");
   const Topology one = import_file("nccl-xml", {"nccl-broadcom.xml"});
-  CHECK(text_of_cable(one, "gpu0", "plx0", "pcie5") == "1 x 63.015 GB/s");
+  CHECK(text_of_cable(one, "gpu0", "plx0", "pcie5") == "1 x 63.02 GB/s");
   CHECK(cable(one, "plx0", "cpu0").kind == "pcie5");
   CHECK(one.source.find("assumed: one Broadcom switch where PCI shows two levels of it") != std::string::npos);
   for (const Cable& c : one.cables) CHECK(c.kind != "pcie2");
