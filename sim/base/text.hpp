@@ -1,5 +1,5 @@
 #pragma once
-// Text: lists of words in messages, names that were typed nearly right, lines of logs without what launchers add.
+// Text: lists of words in messages, names that were typed nearly right.
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -35,9 +35,5 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
 
 /// "unknown WHAT 'NAME' (did you mean 'other'?): one of a, b"
 InputError unknown_name(const std::string& what, const std::string& name, const std::vector<std::string>& known);
-
-/// Without terminal colours, a carriage return, and the prefixes of launchers: "[1,0]<stdout>:" of mpirun --tag-output,
-/// "0: " of srun -l, a time stamp, "host: " of pdsh in front of a table. Indentation stays.
-std::string plain_log_line(std::string_view line);
 
 }  // namespace linkcast
