@@ -16,9 +16,9 @@
 #include "cli/texts.hpp"
 #include "sim/base/log.hpp"
 #include "sim/machine/collective.hpp"
-#include "sim/machine/edited.hpp"
 #include "sim/machine/fabric.hpp"
 #include "sim/machine/machine_files.hpp"
+#include "sim/machine/variant.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/discovery.hpp"
 #include "sim/records/launch_record.hpp"
@@ -150,7 +150,10 @@ constexpr RecordCheck kChecks[] = {
     {"variant/1",
      [](Context& context, const Json& json, const std::string& path) -> std::string {
        const Variant variant = read_variant(json, path);
-       static_cast<void>(variant_platform(variant, context.machine(variant.base)->platform()));
+       if (!variant.is_own_machine())
+         static_cast<void>(variant_platform(variant, context.machine(variant.base)->platform()));
+       else if (const auto machine = context.machine(path); machine->platform().wiring().fabric.is_object())
+         static_cast<void>(machine->cluster());
        return "";
      }},
     {"measurement/1", quietly<&read_measurement>},

@@ -418,7 +418,8 @@ FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& mac
   if (nearest) add_missing(nearest->parameters, out.fit.calibration);
   add_left_out(request, out.fit.calibration);
   learn_or_hold_out(catalogue, machine, topology, request.measurements, out);
-  if (!files.is_shipped(topology)) out.fit.calibration.wiring = read_json_file(topology.path);
+  if (!files.is_shipped(topology))
+    out.fit.calibration.wiring = files.wiring_of(catalogue::MachineFiles::read(topology.path));
   const Platform platform(topology, out.fit.calibration);
   SampleTime sample_time(platform, catalogue.solver("fluid"));
   const auto simulate = [&sample_time](const fit::Sample& sample) { return sample_time(sample); };

@@ -56,12 +56,14 @@ std::vector<std::string> machines_with(const std::string& data_dir, const std::s
   std::vector<std::string> exactly, alike;
   for (const std::string& id : files.platforms()) {
     const auto file = files.shipped(id);
-    if (!file || file->schema == catalogue::MachineSchema::kVariant) continue;
+    if (!file || file->is_what_if()) continue;
     const Topology topology = files.read_wiring(id);
     if (has_gpus(topology, gpu, gpus, same_name)) exactly.push_back(id);
     if (has_gpus(topology, gpu, gpus, same_model)) alike.push_back(id);
   }
-  return exactly.empty() ? alike : exactly;
+  std::vector<std::string>& found = exactly.empty() ? alike : exactly;
+  files.drop_variants(found);
+  return found;
 }
 
 FittedCosts fitted_costs(catalogue::Catalogue& catalogue, const std::vector<TraceOption>& known,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/atomic_file.hpp"
+#include "sim/machine/machine_files.hpp"
 #include "sim/records/gpu_models.hpp"
 
 namespace linkcast::serve {
@@ -106,9 +107,10 @@ std::string platform_of_labels(catalogue::Catalogue& catalogue, const std::vecto
     if (bare(name) == bare(labels.product)) same_name.push_back(id);
     if (same_gpu_model(name, labels.product)) same_model.push_back(id);
   }
-  const std::vector<std::string>& fit = same_name.empty() ? same_model : same_name;
-  if (fit.size() == 1) return fit.front();
+  std::vector<std::string>& fit = same_name.empty() ? same_model : same_name;
   if (std::find(fit.begin(), fit.end(), wanted) != fit.end()) return wanted;
+  catalogue::MachineFiles(catalogue.data_dir()).drop_variants(fit);
+  if (fit.size() == 1) return fit.front();
   if (fit.empty()) throw InputError("labels: no platform that is served has " + what);
   throw InputError("labels: " + what + " are in " + listed(fit) + ": annotation linkcast/platform says which");
 }

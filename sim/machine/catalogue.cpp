@@ -14,11 +14,29 @@
 #include "sim/machine/inherit.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/topology_reader.hpp"
+#include "sim/machine/variant.hpp"
 #include "sim/records/calibration.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
 namespace {
+
+/// Costs of the network of a machine that was measured inside a node alone: those that its variant assumes.
+void add_network(const MachineFiles& files, Topology& topology, Calibration& calibration) {
+  const std::string path = files.shipped_topology(topology.name);
+  if (fs::exists(files.shipped_calibration(topology.name)) || !fs::exists(path)) return;
+  const MachineFile file = MachineFiles::read(path);
+  if (file.schema != MachineSchema::kVariant) return;
+  const Calibration own = calibration;
+  put_network(read_variant(file.json, path), topology, calibration);
+  bool measured = false;
+  for (const auto& [name, parameter] : own.parameters) {
+    if (parameter.provenance != "fitted") continue;
+    const auto [found, was_dropped] = calibration.parameters.insert_or_assign(name, parameter);
+    measured = measured || was_dropped;
+  }
+  if (measured) calibration.notes = own.notes;
+}
 
 // Machines with edits or library topologies, kept with their communicators: a batch that goes through edits in turn
 // builds each once, a sweep over any number of them stays in bounded memory. source: ours, about 0.1 MB each
@@ -38,7 +56,10 @@ bool Catalogue::has_platform(const std::string& id) const { return machines_.cou
 
 MachinePtr Catalogue::machine(const std::string& id) {
   if (const auto it = machines_.find(id); it != machines_.end()) return it->second;
-  if (const auto own = files_.shipped(id)) return load(id, *own);
+  if (const auto own = files_.shipped(id)) {
+    const std::string name = fs::path(own->path).stem().string();
+    return name == id ? load(id, *own) : machines_.emplace(id, machine(name)).first->second;
+  }
   if (MachineFiles::is_file(id)) return load(id, MachineFiles::read(id));
   throw InputError(unknown_name("platform", id, platforms()).what() + std::string(", or the file of a machine"));
 }
@@ -46,6 +67,7 @@ MachinePtr Catalogue::machine(const std::string& id) {
 Platform Catalogue::variant_of(const MachineFile& file) {
   const std::string& path = file.path;
   const Variant variant = read_variant(file.json, path);
+  if (variant.is_own_machine()) return unmeasured(file);
   std::string base = variant.base;
   if (const fs::path beside = fs::path(path).parent_path() / base; fs::path(base).extension() == ".json")
     base = beside.string();
@@ -55,7 +77,7 @@ Platform Catalogue::variant_of(const MachineFile& file) {
 }
 
 Platform Catalogue::unmeasured(const MachineFile& file) {
-  Topology topology = read_topology(file.json, file.path);
+  Topology topology = files_.read_wiring(file);
   const std::string library = usual_library(topology);
   const bool named = !topology.inherits.empty();
   auto machines = named ? files_.inherited_by(topology) : files_.lenders();
@@ -69,6 +91,7 @@ Platform Catalogue::unmeasured(const MachineFile& file) {
     inherited.from.push_back({left_out.string(), sha256_of_file(left_out.string())});
   }
   for (SourceFile& file : inherited.from) file.path = fs::relative(file.path, data_dir_).generic_string();
+  if (file.schema == MachineSchema::kVariant) put_network(read_variant(file.json, file.path), topology, inherited);
   for (const std::string& note : inherited.notes) log::Log("catalogue").debug("platform {}: {}", file.path, note);
   return {std::move(topology), std::move(inherited)};
 }
@@ -80,6 +103,7 @@ MachinePtr Catalogue::load(const std::string& id, const MachineFile& file) {
     if (file.schema == MachineSchema::kTopology) return unmeasured(file);
     Calibration calibration = read_calibration(file.json, file.path);
     Topology topology = files_.read_topology_of(calibration);
+    add_network(files_, topology, calibration);
     log::Log("catalogue").debug("platform {}: {}", id, topology.path);
     return {std::move(topology), std::move(calibration)};
   };
@@ -92,7 +116,9 @@ MachinePtr Catalogue::adopt(const std::string& id, Topology topology, Calibratio
 
 std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
   std::optional<KindOffer> nominal;
-  for (const std::string& id : platforms()) {
+  std::vector<std::string> ids = platforms();
+  files_.drop_variants(ids);
+  for (const std::string& id : ids) {
     auto offer = offer_of(machine(id)->platform(), kind);
     if (!offer) continue;
     for (const auto& [name, parameter] : offer->parameters)

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
+#include "sim/base/file_hash.hpp"
 #include "sim/base/text.hpp"
+#include "sim/machine/variant.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
@@ -43,6 +46,12 @@ std::optional<std::string> topology_in(const fs::path& folder, const std::string
     } catch (const InputError&) {  // somebody else's
     }
   return std::nullopt;
+}
+
+bool same_but_for_case(const std::string& one, const std::string& other) {
+  const auto upper = [](char c) { return std::toupper(static_cast<unsigned char>(c)); };
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [&](char a, char b) { return upper(a) == upper(b); });
 }
 
 /// A shipped topology without a calibration is a machine if it says whose parameters it has.
@@ -96,10 +105,33 @@ std::optional<MachineFile> MachineFiles::shipped(const std::string& id) const {
   if (id.empty() || id.find('/') != std::string::npos || is_json(id)) return std::nullopt;
   if (const std::string own = shipped_calibration(id); fs::exists(own)) return read(own);
   const std::string wiring = shipped_topology(id);
-  if (!fs::exists(wiring)) return std::nullopt;
+  if (!fs::exists(wiring)) return shipped_by_other_name(id);
   Json json = read_json_file(wiring);
   if (!is_machine(json)) return std::nullopt;
   return MachineFile{wiring, *schema_of(json), std::move(json)};
+}
+
+/// "Standard_ND96isr_H100_v5": in any case.
+std::optional<MachineFile> MachineFiles::shipped_by_other_name(const std::string& name) const {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies", ignored)) {
+    if (!is_json(entry.path())) continue;
+    Json json = read_json_file(entry.path().string());
+    if (schema_of(json) != MachineSchema::kVariant) continue;
+    const Variant variant = read_variant(json, entry.path().string());
+    if (std::any_of(variant.also.begin(), variant.also.end(),
+                    [&](const std::string& other) { return same_but_for_case(other, name); }))
+      return MachineFile{entry.path().string(), MachineSchema::kVariant, std::move(json)};
+  }
+  return std::nullopt;
+}
+
+void MachineFiles::drop_variants(std::vector<std::string>& ids) const {
+  const auto is_variant = [this](const std::string& id) {
+    const auto file = shipped(id);
+    return file && file->schema == MachineSchema::kVariant;
+  };
+  if (!std::all_of(ids.begin(), ids.end(), is_variant)) std::erase_if(ids, is_variant);
 }
 
 bool MachineFiles::is_shipped(const std::string& id) const {
@@ -117,6 +149,8 @@ std::string MachineFiles::shipped_topology(const std::string& id) const {
 
 std::string MachineFiles::topology(const std::string& id) const {
   if (!is_json(id) && fs::exists(shipped_topology(id))) return shipped_topology(id);
+  if (!is_file(id))
+    if (const auto file = shipped_by_other_name(id)) return file->path;
   if (is_file(id)) return id;
   throw InputError("topology: '" + id + "' is no file and no shipped machine: one of " + joined(platforms()));
 }
@@ -155,18 +189,40 @@ Topology MachineFiles::read_topology_of(const Calibration& calibration) const {
   }
   const auto path = topology_of(calibration);
   if (!path) refuse_topology(calibration);
-  return read_topology(*path);
+  return read_wiring(*path);
 }
 
-Topology MachineFiles::read_wiring(const std::string& id) const {
-  const MachineFile file = read(topology(id));
-  return file.schema == MachineSchema::kCalibration ? read_topology_of(read_calibration(file.json, file.path))
-                                                    : read_topology(file.json, file.path);
+Json MachineFiles::wiring_of(const MachineFile& file) const { return wiring_of(file, 0); }
+
+Json MachineFiles::wiring_of(const MachineFile& file, int depth) const {
+  constexpr int kDeepest = 4;  // source: ours, a variant of a variant of a machine is deep
+  if (file.schema != MachineSchema::kVariant) return file.json;
+  const Variant variant = read_variant(file.json, file.path);
+  if (!variant.is_own_machine())
+    throw InputError(file.path, "/changes", "this is a machine that was never built: name its base, " + variant.base);
+  if (depth == kDeepest) throw InputError(file.path, "/base", "bases of bases lead on and on");
+  const fs::path beside = fs::path(file.path).parent_path() / variant.base;
+  const std::string base = is_json(beside) ? beside.string() : shipped_topology(variant.base);
+  if (!fs::exists(base)) throw InputError(file.path, "/base", "'" + variant.base + "' is no shipped topology");
+  return variant_wiring(variant, wiring_of(read(base), depth + 1));
+}
+
+Topology MachineFiles::read_wiring(const std::string& id) const { return read_wiring(read(topology(id))); }
+
+Topology MachineFiles::read_wiring(const MachineFile& file) const {
+  if (file.schema == MachineSchema::kCalibration) return read_topology_of(read_calibration(file.json, file.path));
+  if (file.schema == MachineSchema::kTopology) return read_topology(file.json, file.path);
+  const Json wiring = wiring_of(file);
+  Topology topology = parse_topology(wiring, file.path);
+  topology.sha256 = sha256_of_text(wiring.dump());
+  return topology;
 }
 
 bool MachineFiles::is_shipped(const Topology& topology) const {
   const std::string path = shipped_topology(topology.name);
-  return fs::exists(path) && read_topology(path).sha256 == topology.sha256;
+  if (!fs::exists(path)) return false;
+  const MachineFile file = read(path);
+  return !file.is_what_if() && read_wiring(file).sha256 == topology.sha256;
 }
 
 MachineFiles::Machines MachineFiles::inherited_by(const Topology& topology) const {

@@ -22,6 +22,9 @@ struct MachineFile {
   std::string path;
   MachineSchema schema;
   Json json;
+
+  /// Whether it is a variant of a machine that nobody built.
+  [[nodiscard]] bool is_what_if() const { return schema == MachineSchema::kVariant && !json.contains("inherits"); }
 };
 
 class MachineFiles {
@@ -38,9 +41,11 @@ class MachineFiles {
   [[nodiscard]] std::vector<std::string> calibrated() const;
   /// Ids of all shipped machines, sorted: these, variants, and topologies that name the machines they inherit from.
   [[nodiscard]] std::vector<std::string> platforms() const;
-  /// The file that a shipped machine is read from: its calibration, else its variant or topology; nothing: none is
-  /// called so.
+  /// The file that a shipped machine is read from: its calibration, else its variant or topology, the one that goes by
+  /// this name too included; nothing: none is called so.
   [[nodiscard]] std::optional<MachineFile> shipped(const std::string& id) const;
+  /// Leaves variants out where other machines are among the ids: who names a GPU means the machine that has it first.
+  void drop_variants(std::vector<std::string>& ids) const;
   /// Whether shipped() finds one.
   [[nodiscard]] bool is_shipped(const std::string& id) const;
   /// Paths of a shipped machine's files, whether they are there or not.
@@ -52,10 +57,14 @@ class MachineFiles {
   /// File of the machine that a calibration is of: beside it, else shipped. @returns nothing where there is none
   [[nodiscard]] std::optional<std::string> topology_of(const Calibration& calibration) const;
   [[noreturn]] void refuse_topology(const Calibration& calibration) const;
+  /// Schema topology/1 of a topology's file, or of a variant that is a machine of its own. @throws InputError
+  [[nodiscard]] Json wiring_of(const MachineFile& file) const;
   /// The machine that a calibration is of: that in the file itself, else of topology_of(). @throws InputError
   [[nodiscard]] Topology read_topology_of(const Calibration& calibration) const;
-  /// What is wired to what, of an id, a topology file or a calibration file. @throws InputError
+  /// What is wired to what, of an id, the file of a topology, a calibration or a variant that is a machine of its own.
+  /// @throws InputError
   [[nodiscard]] Topology read_wiring(const std::string& id) const;
+  [[nodiscard]] Topology read_wiring(const MachineFile& file) const;
   /// Whether the bytes of a topology are those of a shipped one.
   [[nodiscard]] bool is_shipped(const Topology& topology) const;
   /// The machines that a topology inherits from. @throws InputError  it names one without parameters of its own
@@ -65,6 +74,8 @@ class MachineFiles {
 
  private:
   [[nodiscard]] Machines read_machines(const std::vector<std::string>& ids) const;
+  [[nodiscard]] std::optional<MachineFile> shipped_by_other_name(const std::string& name) const;
+  [[nodiscard]] Json wiring_of(const MachineFile& file, int depth) const;
   std::string data_dir_;
   mutable std::map<std::string, lending::Lender> measured_;  ///< by id, as read_machines() has read them
 };

@@ -51,6 +51,11 @@ bool same_gpu_model(const std::string& one, const std::string& other) {
   return first && second && first->words == second->words;
 }
 
+bool means_gpu(const std::string& name, const std::string& gpu) {
+  const std::string words = model_words(name);
+  return same_gpu_model(name, gpu) || (words.size() > 1 && model_words(gpu).find(words) != std::string::npos);
+}
+
 bool names_model(const std::string& name, const GpuModel& model) {
   return model_words(name).find(model_words(model.words)) != std::string::npos;
 }

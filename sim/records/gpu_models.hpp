@@ -217,6 +217,10 @@ std::optional<GpuModel> find_gpu_model(const std::string& name);
 /// are others.
 bool same_gpu_model(const std::string& one, const std::string& other);
 
+/// Whether a GPU is meant by a name: one of the same model, or words of its own name. "H100" means "NVIDIA H100 PCIe"
+/// too, "H100 SXM5" does not.
+bool means_gpu(const std::string& name, const std::string& gpu);
+
 /// Whether a name holds all words of a model, in their order.
 bool names_model(const std::string& name, const GpuModel& model);
 

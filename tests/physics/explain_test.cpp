@@ -173,10 +173,11 @@ Json random_query(std::mt19937& random) {
   return query;
 }
 
-/// Whether a machine found any figure itself.
+/// Whether a machine found any figure itself, rather than on another one or in what is published of its network.
 bool measured_itself(const Calibration& calibration) {
-  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
-                     [](const auto& one) { return !one.second.inherited(); });
+  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [](const auto& one) {
+    return !one.second.inherited() && !one.second.provenance.starts_with("edited: network ");
+  });
 }
 
 std::vector<std::string> warnings_with(const Json& answer, const std::string& start) {

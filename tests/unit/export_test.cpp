@@ -84,20 +84,20 @@ std::string graph(const std::string& library, const std::string& machine, const 
 TEST_CASE("NCCL topology: every platform reads back as it was written", "[unit]") {
   int read = 0;
   for (const std::string& name : catalogue().platforms()) {
-    if (name == "lumi" || name == "mi300x") continue;  // refused, below
+    if (name == "lumi" || name.starts_with("mi3")) continue;  // refused, below
     INFO(name);
     const Topology &shipped = catalogue().machine(name)->platform().wiring(), back = written_and_read(shipped);
     CHECK(back.gpus().size() == shipped.gpus().size());
     for (std::size_t i = 0; i < shipped.gpus().size(); ++i)
       CHECK(device(back, back.gpus()[i]).sm == device(shipped, shipped.gpus()[i]).sm);
     CHECK(accelerator_links(back) == accelerator_links(shipped));
-    if (name != "gb200-nvl72") CHECK(sockets(back) == sockets(shipped));  // NCCL takes all CPUs for joined
-    for (std::size_t i = 0; i < shipped.gpus().size(); ++i)               // NCCL has no GPU without PCI
+    if (shipped.gpus().size() < 72) CHECK(sockets(back) == sockets(shipped));  // NCCL takes all CPUs for joined
+    for (std::size_t i = 0; i < shipped.gpus().size(); ++i)                    // NCCL has no GPU without PCI
       CHECK(has_pcie(back, back.gpus()[i]));
     CHECK(exporters::nccl::topology_xml(shipped) == exporters::nccl::topology_xml(shipped));
     ++read;
   }
-  CHECK(read == 29);
+  CHECK(read == 50);
 }
 
 TEST_CASE("NCCL topology: what was read back is written the same again", "[unit]") {
