@@ -141,6 +141,8 @@ NcclRow read_row(const TextFile& file, const Columns& head) {
     if (const auto text = kTexts.find(name); text != kTexts.end()) row.*text->second = words[i];
     if (name == kTime)
       (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt, "", ""};
+    if (name == "algbw") row.algbw = decimal(words[i]).value_or(0);
+    if (name == "busbw") row.busbw = decimal(words[i]).value_or(0);
     if (name == kWrong && !is_not_available(words[i]))
       (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
     if (!row.out_of_place) continue;
@@ -366,6 +368,12 @@ std::vector<NcclRun> read_nccl_json(TextFile& file) {
   std::vector<NcclRun> runs;
   for (const Json& json : json_of_log(file, "devices")) runs.push_back(read_json(json, file));
   return runs;
+}
+
+std::vector<NcclRun> read_nccl_runs(const std::string& path) {
+  TextFile file(path);
+  std::vector<NcclRun> runs = read_nccl_json(file);
+  return runs.empty() ? read_nccl_text(file) : runs;
 }
 
 }  // namespace linkcast

@@ -26,6 +26,7 @@ struct NcclRow {
   std::string place;                      ///< file and line, or JSON pointer
   std::string size_B, type, redop, root;  ///< redop and root are empty where the operation has none
   std::optional<NcclTiming> out_of_place, in_place;
+  double algbw = 0, busbw = 0;  ///< GB/s, of the last half that has them; 0: not printed
 };
 
 /// One run of one program.
@@ -53,5 +54,7 @@ std::string operation_of_program(const std::string& program);
 std::vector<NcclRun> read_nccl_text(TextFile& file);
 /// Runs of JSON (-J) in a file; empty: it holds none. @throws InputError  the same, with JSON pointers
 std::vector<NcclRun> read_nccl_json(TextFile& file);
+/// Every run of a file in either form. @throws InputError  the same
+std::vector<NcclRun> read_nccl_runs(const std::string& path);
 
 }  // namespace linkcast

@@ -11,6 +11,7 @@
 #include "calibrate/import/nccl_log.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/records/launch_record.hpp"
@@ -33,8 +34,46 @@ std::set<std::string> ops_of_name(const std::string& name) {
   return found;
 }
 
+/// Whether the operation has a reduction, which nccl-tests print as none where it has not.
+bool reduces(const NcclRow& row) { return !row.redop.empty() && row.redop != "none"; }
+
+/// Operations whose table this may be: by reduction, root, and bus bandwidth over that of the algorithm.
+/// source: NVIDIA/nccl-tests doc/PERFORMANCE.md: 2 (n - 1) / n of all_reduce, (n - 1) / n of all_gather,
+/// reduce_scatter, alltoall, gather and scatter, 1 of the others
+std::set<std::string> ops_of_table(const NcclRun& run, std::size_t ranks) {
+  const auto row = std::max_element(run.rows.begin(), run.rows.end(),
+                                    [](const NcclRow& a, const NcclRow& b) { return a.algbw < b.algbw; });
+  if (ranks < 2 || !(row->algbw > 0)) return {};
+  const bool rooted = !row->root.empty() && row->root != "-1";
+  const double part = 1 - 1 / static_cast<double>(ranks);
+  const auto fits = [&](double factor) {
+    constexpr double kPrinted = 0.01, kFactor = 0.02;  // source: ours, rates have two decimals
+    return std::abs(row->busbw - factor * row->algbw) < kPrinted + kFactor * row->busbw;
+  };
+  std::set<std::string> ops;
+  const auto add = [&](double factor, const std::vector<std::string>& some) {
+    if (fits(factor)) ops.insert(some.begin(), some.end());
+  };
+  if (reduces(*row)) {
+    add(1, rooted ? std::vector<std::string>{"reduce"} : std::vector<std::string>{});
+    if (!rooted) add(2 * part, {"all_reduce"});
+    if (!rooted) add(part, {"reduce_scatter"});
+  } else if (rooted) {
+    add(1, {"broadcast"});
+    add(part, {"gather", "scatter"});
+  } else {
+    add(1, {"sendrecv"});
+    add(part, {"all_gather", "alltoall"});
+    // data in place are checked of all_gather, not of alltoall, which NCCL cannot do so
+    if (row->in_place && row->in_place->wrong) ops.erase("alltoall");
+    if (row->in_place && !row->in_place->wrong && row->out_of_place && row->out_of_place->wrong)
+      ops.erase("all_gather");
+  }
+  return ops;
+}
+
 std::string op_of(const NcclRun& run, const std::optional<std::string>& said, const std::string& path,
-                  RecordBuilder& record) {
+                  std::size_t ranks, RecordBuilder& record) {
   if (!run.program.empty()) {
     const std::string op = operation_of_program(run.program);
     if (op.empty())
@@ -44,8 +83,14 @@ std::string op_of(const NcclRun& run, const std::optional<std::string>& said, co
   }
   if (said) return *said;
   const auto found = ops_of_name(file_name(path));
-  if (found.size() != 1)
-    throw InputError(run.place + ": neither the text nor the file's name says the operation: add option op=all_reduce");
+  if (const auto fits = ops_of_table(run, ranks); found.size() != 1 && fits.size() == 1) {
+    record.note("The operation of " + file_name(path) + " is " + *fits.begin() +
+                " by reduction, root and bus bandwidth over algorithm bandwidth; the text does not say it.");
+    return *fits.begin();
+  } else if (found.size() != 1) {
+    throw InputError(run.place + ": neither the text nor the file's name says the operation: add option op=" +
+                     (fits.empty() ? "all_reduce" : joined(fits, ", or op=")));
+  }
   record.note("The operation of " + file_name(path) + " is that of the file's name; the text does not say it.");
   return *found.begin();
 }
@@ -190,9 +235,6 @@ std::string launch_of(const NcclRun& run, const std::optional<std::string>& said
   return printed.empty() ? said.value_or("") : printed;
 }
 
-/// Whether the operation has a reduction, which nccl-tests print as none where it has not.
-bool reduces(const NcclRow& row) { return !row.redop.empty() && row.redop != "none"; }
-
 /// Data type and reduction, which the schema cannot tell apart, must be the same in all of a record.
 void note_types(const NcclRun& run, const std::string& path, RecordBuilder& record) {
   for (const NcclRow& row : run.rows) {
@@ -255,6 +297,7 @@ class NcclTests final : public Importer {
              "numbers of the topology's GPUs in rank order, of each node: 0,1,3,2 (default: the printed devices); "
              "8: how many, where no rank is printed"},
             {"nodes", "number of nodes, where no rank is printed (default: 1)"},
+            {"hosts", "names of the nodes whose runs are taken, as printed, with commas (default: all runs)"},
             {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
             {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
             {"algorithm",
@@ -325,6 +368,29 @@ std::string operation_of_program(const std::string& program) {
 
 namespace {
 
+/// Runs of a file on the nodes that option hosts names, else all. Runs on other nodes count as repetitions.
+std::vector<NcclRun> runs_of(const ImportRequest& request, const std::string& path, RecordBuilder& record) {
+  std::vector<NcclRun> runs = read_nccl_runs(path);
+  const auto said = option_text(request, "hosts");
+  std::set<std::set<std::string>> sets;
+  const auto hosts_of = [](const NcclRun& run) {
+    std::set<std::string> hosts;
+    for (const NcclRank& rank : run.ranks) hosts.insert(rank.host);
+    return hosts;
+  };
+  if (said) {
+    const std::vector<std::string> names = split(*said, ',');
+    const std::set<std::string> wanted(names.begin(), names.end());
+    std::erase_if(runs, [&](const NcclRun& run) { return hosts_of(run) != wanted; });
+    if (runs.empty()) throw InputError("option hosts: " + path + " has no run on " + *said + " and no other nodes");
+  }
+  for (const NcclRun& run : runs) sets.insert(hosts_of(run));
+  if (sets.size() > 1)
+    record.note(fmt::format("Runs on {} sets of nodes count as repetitions of each other; option hosts takes one.",
+                            sets.size()));
+  return runs;
+}
+
 /// What all files of an import share.
 struct Shared {
   const ImportRequest& request;
@@ -344,8 +410,10 @@ void add_run(const NcclRun& run, const std::string& path, Shared& shared, Record
   note_types(run, path, record);
   note_settings(run, option_second(request, "nvls", "on", "off"), record);
   if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
-  Json common{{"op", op_of(run, option_choice(request, "op", kOps), path, record)}};
-  common.update(members_of(run, SaidMembers(request)));
+  const Json members = members_of(run, SaidMembers(request));
+  const std::size_t ranks = members["gpus"].size() * members.value("nodes", std::size_t{1});
+  Json common{{"op", op_of(run, option_choice(request, "op", kOps), path, ranks, record)}};
+  common.update(members);
   std::set<std::pair<std::string, int>> devices;
   for (const NcclRank& rank : run.ranks) devices.emplace(rank.host, rank.device);
   if (devices.size() == run.ranks.size())  // else each process sees GPUs of its own
@@ -361,9 +429,7 @@ void add_run(const NcclRun& run, const std::string& path, Shared& shared, Record
 
 /// Every run of one file but those of one rank.
 void add_file(const std::string& path, Shared& shared, RecordBuilder& record) {
-  TextFile file(path);
-  std::vector<NcclRun> runs = read_nccl_json(file);
-  if (runs.empty()) runs = read_nccl_text(file);
+  const std::vector<NcclRun> runs = runs_of(shared.request, path, record);
   for (const NcclRun& run : runs) {
     if (run.ranks.size() == 1)
       record.note("Left out: the run of " + file_name(run.place) + " has one rank: a collective has at least two.");
