@@ -1,13 +1,16 @@
 #pragma once
 // Machines with a known fault, "measured" by the simulator with the noise of real measurements.
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 #include <random>
 
+#include "sim/base/parse.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameters.hpp"
 #include "tests/support/synthetic_logs.hpp"
 #include "validate/diagnosis/noise.hpp"
 #include "validate/diagnosis/report.hpp"
@@ -52,6 +55,8 @@ class Faults {
     if (name == "thermal or power cap") return cap(random);
     if (name == "NIC or rail") return nic(random);
     if (name == "network between nodes") return network(random);
+    if (name == "start-up between nodes") return startup(random);
+    if (name == "network not used") return sockets(random);
     if (name == "GPUDirect off") return Truth{name, {"disable gpudirect"}, {}};
     throw std::runtime_error("no class of faults '" + name + "'");
   }
@@ -142,6 +147,37 @@ class Faults {
     const auto cable = platform_.wiring().fabric["links"]["host"]["cable"].get<std::string>();
     const double times = below(random, 2) == 0 ? 2 : times_between(random, 1.15, 4);
     return Truth{"network between nodes", {"scale " + cable + ":" + Json(1 / times).dump()}, {}};
+  }
+  /// Steps between nodes of every protocol.
+  template <class Step>
+  [[nodiscard]] std::vector<std::string> steps(Step step_s) const {
+    std::vector<std::string> edits;
+    for (const LibraryRow& row : key::network_hop.all()) {
+      const std::string name = "nccl." + std::string(row.subject) + "." + std::string(row.what);
+      const auto found = platform_.calibration().parameters.find(name);
+      const double expected_s =
+          found == platform_.calibration().parameters.end() ? row.prior->value : found->second.value;
+      edits.push_back("set " + name + "=" + Json(step_s(expected_s)).dump() + "s");
+    }
+    return edits;
+  }
+  /// Longer by a time, as a busy proxy thread or a plug-in makes all of them.
+  std::optional<Truth> startup(Random& random) {
+    const double more_s = times_between(random, 10e-6, 100e-6);
+    return Truth{"start-up between nodes", steps([more_s](double expected_s) { return expected_s + more_s; }), {}};
+  }
+  /// TCP on one port of 10 to 100 Gb/s, through host memory.
+  std::optional<Truth> sockets(Random& random) {
+    const Json& port = platform_.wiring().fabric["links"]["host"];
+    const auto nics = std::count_if(platform_.wiring().devices.begin(), platform_.wiring().devices.end(),
+                                    [](const Device& one) { return one.kind == DeviceKind::kNic; });
+    const double share = times_between(random, 0.9e9, 9e9) /
+                         (static_cast<double>(nics) * parse_bandwidth(port["bandwidth"].get<std::string>()).si);
+    const double more_s = times_between(random, 20e-6, 60e-6);
+    std::vector<std::string> edits = steps([more_s](double expected_s) { return expected_s + more_s; });
+    edits.push_back("scale " + port["cable"].get<std::string>() + ":" + Json(share).dump());
+    if (platform_.wiring().gpudirect_rdma) edits.emplace_back("disable gpudirect");
+    return Truth{"network not used", edits, {}};
   }
   std::optional<Truth> numa(Random& random) {
     std::vector<std::string> cpus;
