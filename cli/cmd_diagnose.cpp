@@ -1,10 +1,15 @@
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "sim/base/log.hpp"
-#include "validate/diagnosis/diagnose_files.hpp"
-#include "validate/diagnosis/report.hpp"
+#include "sim/base/text.hpp"
+#include "validate/diagnosis/diagnose_logs.hpp"
+#include "validate/diagnosis/found_platform.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -14,44 +19,56 @@ struct DiagnoseOptions {
   std::vector<std::string> options;
 };
 
-/// Each file against the platform, said as soon as it is known; the worst verdict is the exit code.
-Json run_files(const diagnosis::LogRequest& request, Context& context) {
-  Json files = Json::array();
-  diagnosis::Verdict worst = diagnosis::Verdict::kNormal;
-  for (const std::string& path : request.files) {
-    const diagnosis::DiagnosedFile file = diagnosis::diagnose_file(context.catalogue(), request, path);
-    worst = diagnosis::worse(worst, file.found.verdict);
-    context.exit_code = diagnosis::exit_code_of(worst);
-    files.push_back(diagnosis::to_json(file));
-    if (context.json) continue;
-    std::cout << naming_stdin(diagnosis::text_of(file));
-    for (const std::string& error : file.found.comparison.unanswered) log::Log("cli").warning("{}", error);
-  }
-  return files;
+/// A platform in the place of a file, or a file of another command.
+void check_files(const diagnosis::LogRequest& request, Context& context) {
+  for (const auto* paths : {&request.files, &request.baseline})
+    for (const std::string& path : *paths) {
+      if (!std::filesystem::exists(path) && context.catalogue().has_platform(path))
+        throw InputError(path + ": is a platform, and no file: linkcast diagnose LOG --platform " + path);
+      if (request.format.format.empty()) expect_file_of("diagnose", path);
+    }
 }
 
-Json run_fleet(const diagnosis::LogRequest& request, Context& context) {
-  const diagnosis::DiagnosedFleet fleet = diagnosis::diagnose_fleet(context.catalogue(), request);
-  if (!fleet.normal()) context.exit_code = diagnosis::exit_code_of(diagnosis::Verdict::kFaulty);
-  if (!context.json) std::cout << diagnosis::text_of(fleet);
-  return diagnosis::to_json(fleet);
+/// The commands that would do, where the log decides on no platform.
+InputError undecided(const diagnosis::UndecidedPlatform& error) {
+  const auto& [fits, said, alike] = error.found();
+  const std::string path = shell_argument(error.path());
+  if (said.empty())
+    return InputError(error.path() +
+                      ": names no GPU: add --platform, the machine that it was run on ('linkcast list "
+                      "platforms'), or --baseline, another log of it");
+  if (fits.empty())
+    return InputError(
+        fmt::format("{}: is of {}, which no shipped machine has: 'nvidia-smi topo -m > topo.txt; "
+                    "nvidia-smi -L > list.txt' on it, 'linkcast init topo.txt list.txt --machine box', "
+                    "'linkcast diagnose {} --platform box.json'; or --baseline, another log of it",
+                    error.path(), said, path));
+  std::vector<std::string> commands;
+  for (const std::string& id : fits) commands.push_back(fmt::format("'linkcast diagnose {} --platform {}'", path, id));
+  return InputError(fmt::format("{}: is of {}: {}", error.path(), said, joined(commands, ", or ")));
 }
 
 void run(DiagnoseOptions& o, Context& context) {
   diagnosis::LogRequest& request = o.request;
-  if (request.platform.empty() && request.baseline.empty()) throw CLI::RequiredError("--platform or --baseline");
   request.edits = context.edit_list();
   request.format.options = key_values(o.options, "import");
-  Json out = Json::object();
-  if (!request.platform.empty()) out["platform"] = request.platform;
-  if (request.baseline.empty())
-    out["files"] = run_files(request, context);
-  else
-    out["fleet"] = run_fleet(request, context);
-  if (!request.platform.empty())
-    for (const std::string& note : context.machine(request.platform)->platform().calibration().notes)
-      log::Log("cli").warning("{}", note);
-  print_as_data(context, out);
+  check_files(request, context);
+  const auto print = [&](const std::string& text, const std::vector<std::string>& warnings) {
+    if (context.json) return;
+    std::cout << naming_stdin(text);
+    for (const std::string& warning : warnings) log::Log("cli").warning("{}", warning);
+  };
+  try {
+    diagnosis::LogAnswer answer = diagnosis::diagnose_logs(context.catalogue(), request, print);
+    context.exit_code = diagnosis::exit_code_of(answer.verdict);
+    for (const std::string& platform : answer.platforms)
+      for (const std::string& note : context.machine(platform)->platform().calibration().notes)
+        log::Log("cli").warning("{}", note);
+    if (!request.platform.empty()) answer.json["platform"] = request.platform;
+    print_as_data(context, answer.json);
+  } catch (const diagnosis::UndecidedPlatform& error) {
+    throw undecided(error);
+  }
 }
 
 }  // namespace
@@ -66,12 +83,13 @@ void add_diagnose(CLI::App& app, Context& context) {
                        "output of nccl-tests or rccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
                        "ucx_perftest or DCGM's diagnosis, or measurements; '-': standard input")
           ->required());
-  command->add_option("-p,--platform", o->request.platform, "machine that it should be like");
+  command->add_option("-p,--platform", o->request.platform,
+                      "machine that it should be like (default: the one shipped machine that fits what the log says)");
   reads_stdin(
       command
           ->add_option("--baseline", o->request.baseline,
-                       "log of another machine of the kind; repeatable: every file is compared with the others, with "
-                       "--platform for the causes alone")
+                       "log of the same benchmark before, or on another machine of the kind: what changed; repeatable: "
+                       "every file is compared with the others, with --platform for the causes alone")
           ->allow_extra_args(false));
   command->add_option("--format", o->request.format.format,
                       "format of the files, not of the answer: as of import (default: by what they contain)");
@@ -86,7 +104,8 @@ void add_diagnose(CLI::App& app, Context& context) {
   command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   add_edits(*command, context);
   command->footer(
-      "Example:\n  linkcast diagnose --platform p100-dgx1 p2p.log\n"
+      "Example:\n  linkcast diagnose --platform p100-dgx1 p2p.log\n  linkcast diagnose today.log --baseline "
+      "yesterday.log\n  linkcast diagnose node1-node2.log node1-node3.log node2-node3.log\n"
       "Exit code 0: normal, 1.5 times slower than a healthy machine is excluded; 4: faulty; 5: cannot tell, and what\n"
       "would decide is said. Faults are tried out as edits and ranked; docs/diagnose.md says how.");
   command->callback([o, &context] { run(*o, context); });

@@ -2,6 +2,7 @@
 
 #include "calibrate/pipelines/init_machine.hpp"
 #include "cli/command.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 
 namespace linkcast::cli {
@@ -13,13 +14,8 @@ struct InitOptions {
   bool json = false;
 };
 
-/// As an argument of a shell.
-std::string argument(const std::string& path) {
-  return path.find_first_of(" '\"$") == std::string::npos ? path : "\"" + path + "\"";
-}
-
 std::string next_command(const pipelines::InitialisedMachine& result) {
-  const std::string platform = argument(result.platform);
+  const std::string platform = shell_argument(result.platform);
   if (result.gpus < 2) return "linkcast predict p2p --platform " + platform + " --src cpu0 --dst gpu0 --size 64MiB";
   return "linkcast predict collective --platform " + platform + " --gpus 0-" + std::to_string(result.gpus - 1) +
          " --op all_reduce --size 1GB";
@@ -27,6 +23,7 @@ std::string next_command(const pipelines::InitialisedMachine& result) {
 
 void run_init(InitOptions& o, Context& context) {
   o.machine.options = key_values(o.options, "import");
+  for (const std::string& file : o.machine.files) expect_file_of("init", file);
   const pipelines::InitialisedMachine result = pipelines::init_machine(context.catalogue(), o.machine);
   tell(result.import_notes);
   if (o.json) {

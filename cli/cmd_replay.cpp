@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/console.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
@@ -190,6 +191,7 @@ void run_replay(ReplayOptions& o, Context& context) {
   std::optional<DraftFile> timeline;
   std::vector<std::string> traces;
   for (const replay::ReplayPart& part : o.request.parts) traces.push_back(part.trace);
+  for (const std::string& trace : traces) expect_file_of("replay", trace);
   check_outputs({{"--timeline", o.timeline}}, traces);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();
   const Json result =

@@ -28,7 +28,7 @@
 #include "sim/query/query_kind.hpp"
 #include "sim/query/schema.hpp"
 #include "validate/claim.hpp"
-#include "validate/diagnosis/diagnose_files.hpp"
+#include "validate/diagnosis/diagnose_logs.hpp"
 #include "validate/diagnosis/report.hpp"
 #include "validate/scoreboard.hpp"
 
@@ -204,25 +204,9 @@ struct Diagnosed {
 };
 
 Diagnosed diagnose_answer(catalogue::Catalogue& catalogue, const diagnosis::LogRequest& request) {
-  Diagnosed out;
-  Json answer = Json::object();
-  if (!request.platform.empty()) answer["platform"] = request.platform;
-  if (request.baseline.empty()) {
-    answer["files"] = Json::array();
-    for (const Text& path : request.files) {
-      const diagnosis::DiagnosedFile file = diagnosis::diagnose_file(catalogue, request, path);
-      answer["files"].push_back(diagnosis::to_json(file));
-      out.text += diagnosis::text_of(file);
-      out.verdict = diagnosis::worse(out.verdict, file.found.verdict);
-    }
-  } else {
-    const diagnosis::DiagnosedFleet fleet = diagnosis::diagnose_fleet(catalogue, request);
-    answer["fleet"] = diagnosis::to_json(fleet);
-    out.text = diagnosis::text_of(fleet);
-    if (!fleet.normal()) out.verdict = diagnosis::Verdict::kFaulty;
-  }
-  out.answer = dumped(answer);
-  return out;
+  diagnosis::LogAnswer found = diagnosis::diagnose_logs(catalogue, request);
+  if (!request.platform.empty()) found.json["platform"] = request.platform;
+  return {dumped(found.json), found.text, found.verdict};
 }
 
 /// Answer, and whether no claim failed.

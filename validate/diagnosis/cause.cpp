@@ -92,6 +92,36 @@ Edits network_hops(const Platform& platform, const std::function<double(double e
   return edits;
 }
 
+// Steps that a slow proxy, plug-in or network makes of all protocols alike, and rates of other networks. source: ours,
+// from half of NCCL's count for LL over InfiniBand to sockets on a busy host; rates from a generation to a quarter of
+// the ports of two
+constexpr double kSlowSteps_s[] = {10e-6, 15e-6, 22e-6, 33e-6, 50e-6, 75e-6, 110e-6};
+constexpr double kNarrower[] = {1.5, 2, 3, 4, 8};
+constexpr double kNarrowSteps_s[] = {15e-6, 33e-6, 75e-6};
+
+/// No step between nodes is shorter than some time; where rates are given, too, these are divided.
+/// @param cable  of the ports; empty: rates as they should be
+void add_steps(const Platform& platform, const std::string& cable, std::vector<Cause>& causes) {
+  Cause steps{CauseKind::kStartup, "every step between nodes", false, {}};
+  const auto least = [&](double step_s) {
+    return network_hops(platform, [step_s](double expected_s) { return std::max(step_s, expected_s); });
+  };
+  for (const double step_s : kSlowSteps_s)
+    steps.trials.push_back(
+        {1, fmt::format("every step between nodes takes {:.0f} us at least", step_s * 1e6), least(step_s)});
+  causes.push_back(std::move(steps));
+  if (cable.empty()) return;
+  Cause narrow{CauseKind::kFabric, "a slower, narrower network", false, {}};
+  for (const double step_s : kNarrowSteps_s)
+    for (const double times : kNarrower) {
+      Edits edits = least(step_s);
+      edits.push_back("scale " + cable + ":" + number_text(1 / times));
+      narrow.trials.push_back(
+          {1, fmt::format("steps of {:.0f} us at least, rate 1/{:g}", step_s * 1e6, times), std::move(edits)});
+    }
+  causes.push_back(std::move(narrow));
+}
+
 /// Each step between nodes longer, the rates as they should be; or another network, slower in both.
 void add_startup(const Platform& platform, std::vector<Cause>& causes) {
   const auto steps = [&platform](double times) {
@@ -99,6 +129,7 @@ void add_startup(const Platform& platform, std::vector<Cause>& causes) {
   };
   causes.push_back(graded_cause(CauseKind::kStartup, "steps between nodes", "steps between nodes slower", true, steps));
   const std::string cable = host_port(platform.wiring()).value("cable", "");
+  add_steps(platform, cable, causes);
   if (cable.empty()) return;
   causes.push_back(graded_cause(CauseKind::kFabric, "start-up and rate", "start-up and rate slower", true,
                                 [steps, cable](double times) {
@@ -262,7 +293,8 @@ class Causes {
   const Topology& wiring_;
   std::set<int> gpus_;  ///< device indices
   bool collectives_ = false, copies_ = false, host_ = false;
-  bool inside_ = false;  ///< some point is of one node; times between nodes tell no GPU from the network before it
+  bool inside_ =
+      false;  ///< some point is of one node; times between nodes do not separate a GPU from the network before it
   std::vector<Cause> causes_;
 };
 

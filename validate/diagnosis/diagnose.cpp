@@ -74,7 +74,7 @@ namespace {
 constexpr int kHalvings = 60;       // source: ours, far below what is printed
 constexpr double kSlowest = 1e100;  // source: ours, beyond the widest interval
 
-std::string joined(const validate::ComparedPoint& point) {
+std::string kind_text(const validate::ComparedPoint& point) {
   return point.variant.empty() ? point.transport : point.transport + " " + point.variant;
 }
 
@@ -105,8 +105,8 @@ Levels::Levels(const HealthyNoise& noise, const std::vector<validate::ComparedPo
   };
   add_sizes("everything", [](const auto&) { return true; });
   std::set<std::string> kinds;
-  for (const validate::ComparedPoint& point : points) kinds.insert(joined(point));
-  for (const std::string& kind : kinds) add_sizes(kind, [&](const auto& p) { return joined(p) == kind; });
+  for (const validate::ComparedPoint& point : points) kinds.insert(kind_text(point));
+  for (const std::string& kind : kinds) add_sizes(kind, [&](const auto& p) { return kind_text(p) == kind; });
   for (Part& part : parts_)  // Bonferroni: each its part of the chance
     part.least = std::exp(least_of(part.variance, alarm / static_cast<double>(parts_.size())));
 }

@@ -35,7 +35,7 @@ Times times_of(const validate::Comparison& comparison) {
 
 }  // namespace
 
-Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison>& others) {
+Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison>& others, double tolerance) {
   std::vector<Times> all;
   for (const validate::Comparison& other : others) all.push_back(times_of(other));
   const std::vector<std::string> keys = keys_of(bench.comparison());
@@ -50,9 +50,9 @@ Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison
     if (logs.empty()) continue;
     const validate::ComparedPoint& point = bench.comparison().points[place];
     points.push_back(judged(point));
-    points.back().shared_sigma = 0;  // nothing is forecast but what a fault changes
-    points.back().box_sigma = scatter_of(points.back().family, point.size_B).own;  // as two occasions on one machine
     over.push_back(std::log(point.measured_s) - median(logs));
+    points.back().shared_sigma = tolerance * std::abs(over.back());  // nothing is forecast but what a fault changes
+    points.back().box_sigma = scatter_of(points.back().family, point.size_B).own;  // as two occasions on one machine
     kept.push_back(k);
   }
   std::vector<Effect> effects = bench.ranker().effects();
@@ -63,6 +63,59 @@ Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison
       shifts = std::move(some);
     }
   return Ranker(points, std::move(effects), false).rank(over);
+}
+
+namespace {
+
+template <class Belongs>
+void add_part(const std::vector<Judged>& points, const std::string& part, Belongs belongs,
+              std::vector<Effect>& effects) {
+  Effect effect;
+  effect.cause.part = part;
+  effect.cause.graded = true;
+  effect.cause.trials.push_back({2, part + " slower"});
+  std::vector<double> shifts;
+  for (const Judged& point : points) shifts.push_back(belongs(point) ? std::log(2.0) : 0);
+  if (std::none_of(shifts.begin(), shifts.end(), [](double shift) { return shift > 0; })) return;
+  effect.shifts.push_back(std::move(shifts));
+  effects.push_back(std::move(effect));
+}
+
+}  // namespace
+
+std::vector<Effect> slow_parts(const std::vector<Judged>& points) {
+  std::vector<Effect> effects;
+  std::set<std::string> groups, gpus;
+  std::set<std::pair<std::string, std::string>> pairs;
+  for (const Judged& point : points) {
+    groups.insert(point.group);
+    gpus.insert(point.gpus.begin(), point.gpus.end());
+    if (point.gpus.size() == 2) pairs.insert(std::minmax(point.gpus[0], point.gpus[1]));
+  }
+  const auto add = [&](const std::string& part, auto belongs) { add_part(points, part, belongs, effects); };
+  add("everything", [](const Judged&) { return true; });
+  add("large sizes", [](const Judged& p) { return p.size_B >= kLargeFrom_B; });
+  add("small sizes", [](const Judged& p) { return p.size_B < kLargeFrom_B; });
+  if (groups.size() > 1)
+    for (const std::string& group : groups) add(group, [&](const Judged& p) { return p.group == group; });
+  for (const std::string& gpu : gpus)
+    add(gpu, [&](const Judged& p) { return std::find(p.gpus.begin(), p.gpus.end(), gpu) != p.gpus.end(); });
+  for (const auto& [a, b] : pairs)
+    add(a + " and " + b, [&a = a, &b = b](const Judged& p) {  // named: Clang before 16 takes no others
+      return p.gpus.size() == 2 && std::minmax(p.gpus[0], p.gpus[1]) == std::minmax(a, b);
+    });
+  return effects;
+}
+
+// source: 1.4826 of the median absolute deviation, NIST e-Handbook 1.3.5.6
+double robust_sigma(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  return 1.4826 * median(std::move(values));
+}
+
+double updated_sigma(double sigma, double own_sigma, std::size_t figures) {
+  const auto count = static_cast<double>(figures);
+  return std::sqrt((kNoiseFreedom * sigma * sigma + count * own_sigma * own_sigma) / (kNoiseFreedom + count));
 }
 
 namespace {
@@ -95,18 +148,6 @@ std::vector<double> others(const std::vector<FleetLog>& logs, std::size_t but, c
   return logs_of_times;
 }
 
-/// Of values around their median, as of a normal distribution. source: 1.4826 of the median absolute deviation, NIST
-/// e-Handbook 1.3.5.6
-double robust_sigma(std::vector<double> values) {
-  for (double& value : values) value = std::abs(value);
-  return 1.4826 * median(std::move(values));
-}
-
-/// What was measured elsewhere counts as much as kNoiseFreedom figures of the fleet's own.
-double updated(double sigma, double fleet_sigma, double figures) {
-  return std::sqrt((kNoiseFreedom * sigma * sigma + figures * fleet_sigma * fleet_sigma) / (kNoiseFreedom + figures));
-}
-
 class Member {
  public:
   Member(const std::vector<FleetLog>& logs, std::size_t index) : logs_(logs), index_(index) {
@@ -130,7 +171,7 @@ class Member {
       member.over_median.push_back(point.over);
     }
     member.median = median(member.over_median);
-    const Ranker ranker(judged, effects(), false);
+    const Ranker ranker(judged, slow_parts(judged), false);
     member.ranking = ranker.rank(member.over_median);
     member.slow = member.ranking.faulty();
     return member;
@@ -161,57 +202,14 @@ class Member {
     for (Point& point : points_) {
       Judged& judged = point.judged;
       const std::string& group = judged.group;
-      const double own =
-          updated(judged.scatter.own, robust_sigma(single[group]), static_cast<double>(single[group].size()));
-      const double box =
-          updated(judged.scatter.own, robust_sigma(whole[group]), static_cast<double>(whole[group].size()));
+      const double own = updated_sigma(judged.scatter.own, robust_sigma(single[group]), single[group].size());
+      const double box = updated_sigma(judged.scatter.own, robust_sigma(whole[group]), whole[group].size());
       // the median of n figures is itself uncertain by pi / 2n of their variance
       const double of_median = std::sqrt(1 + std::numbers::pi / 2 / static_cast<double>(point.others.size()));
       judged.scatter.own = own * of_median;
       judged.box_sigma = box * of_median;
       judged.shared_sigma = 0;
     }
-  }
-
-  template <class Belongs>
-  void add(std::vector<Effect>& effects, const std::string& part, Belongs belongs) const {
-    Effect effect;
-    effect.cause.part = part;
-    effect.cause.graded = true;
-    effect.cause.trials.push_back({2, part + " slower"});
-    std::vector<double> shifts;
-    for (const Point& point : points_) shifts.push_back(belongs(point) ? std::log(2.0) : 0);
-    if (std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift > 0; })) {
-      effect.shifts.push_back(std::move(shifts));
-      effects.push_back(std::move(effect));
-    }
-  }
-
-  [[nodiscard]] std::vector<Effect> effects() const {
-    std::vector<Effect> effects;
-    std::set<std::string> groups, gpus;
-    std::set<std::pair<std::string, std::string>> pairs;
-    for (const Point& point : points_) {
-      groups.insert(point.judged.group);
-      const std::vector<std::string>& ends = point.judged.gpus;
-      gpus.insert(ends.begin(), ends.end());
-      if (ends.size() == 2) pairs.insert(std::minmax(ends[0], ends[1]));
-    }
-    add(effects, "everything", [](const Point&) { return true; });
-    add(effects, "large sizes", [](const Point& p) { return p.judged.size_B >= kLargeFrom_B; });
-    add(effects, "small sizes", [](const Point& p) { return p.judged.size_B < kLargeFrom_B; });
-    if (groups.size() > 1)
-      for (const std::string& group : groups)
-        add(effects, group, [&](const Point& p) { return p.judged.group == group; });
-    for (const std::string& gpu : gpus)
-      add(effects, gpu, [&](const Point& p) {
-        return std::find(p.judged.gpus.begin(), p.judged.gpus.end(), gpu) != p.judged.gpus.end();
-      });
-    for (const auto& [a, b] : pairs)
-      add(effects, a + " and " + b, [&a = a, &b = b](const Point& p) {  // named: Clang before 16 takes no others
-        return p.judged.gpus.size() == 2 && std::minmax(p.judged.gpus[0], p.judged.gpus[1]) == std::minmax(a, b);
-      });
-    return effects;
   }
 
   const std::vector<FleetLog>& logs_;
@@ -221,9 +219,8 @@ class Member {
 
 }  // namespace
 
-FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
-  FleetLog log;
-  log.name = name;
+FleetLog fleet_log(const std::string& name, const Measurement& measurement, const std::set<std::string>& hosts) {
+  FleetLog log{name, {hosts.begin(), hosts.end()}};
   for (const MeasuredPoint& p : measurement.points) {
     Judged judged;
     judged.group = key_of(p);
@@ -238,6 +235,7 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
   for (const MeasuredCollective& c : measurement.collectives) {
     Judged judged;
     judged.group = fmt::format("{} x{}", c.op.name(), c.gpus.size() * static_cast<std::size_t>(c.nodes));
+    if (c.nodes > 1) judged.group += fmt::format(" on {} nodes", c.nodes);
     judged.family = "collective";
     judged.size_B = c.size_B;
     add(log,

@@ -75,6 +75,8 @@ Scatter scatter_of(const std::string& family, double size_B) {
   return scatter_of(kOverHost, size_B);
 }
 
+double box_sigma(bool by_host) { return by_host ? kBoxHost : kBoxLink; }
+
 Judged judged(const validate::ComparedPoint& point) {
   Judged judged;
   judged.family = family_of(point);
@@ -90,7 +92,7 @@ Judged judged(const validate::ComparedPoint& point) {
   judged.size_B = point.size_B;
   // of the upper end: the lower one may be cut by what the wires allow
   judged.shared_sigma = std::log(point.high_s / point.predicted_s) / kNinetyPercentSigmas;
-  judged.box_sigma = judged.by_host ? kBoxHost : kBoxLink;
+  judged.box_sigma = box_sigma(judged.by_host);
   judged.scatter = scatter_of(judged.family, point.size_B);
   return judged;
 }

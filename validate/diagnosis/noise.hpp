@@ -28,6 +28,8 @@ struct Judged {
 };
 
 Scatter scatter_of(const std::string& family, double size_B);
+/// Standard deviation of ln(time) that two machines of one type differ by.
+double box_sigma(bool by_host);
 /// Judged against a forecast.
 Judged judged(const validate::ComparedPoint& point);
 /// Of two figures of a healthy machine around what is expected of them.

@@ -142,7 +142,7 @@ bool between_nodes(const Diagnosis& diagnosis) {
   return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.query.value("nodes", 1) > 1; });
 }
 
-/// The check that would decide where the log cannot tell.
+/// The check that would decide where the log leaves it open.
 std::string deciding_step(const Diagnosis& diagnosis) {
   std::vector<std::string> steps;
   const SizeClass* worst = least_sure(diagnosis.classes);
@@ -166,8 +166,11 @@ std::string deciding_step(const Diagnosis& diagnosis) {
 std::string next_step(const Diagnosis& diagnosis) {
   if (diagnosis.normal()) return "";
   if (!diagnosis.faulty()) return deciding_step(diagnosis);
-  if (diagnosis.known_cause || !diagnosis.no_access.empty())
-    return std::string(next_step(likely_kinds(diagnosis).front().kind));
+  if (diagnosis.known_cause || !diagnosis.no_access.empty()) {
+    const std::vector<RankedKind> kinds = likely_kinds(diagnosis);
+    const std::string first(next_step(kinds.front().kind));
+    return undecided(kinds) ? first + "; or " + std::string(next_step(kinds[1].kind)) : first;
+  }
   if (odd_levels(diagnosis.levels).empty()) return "nvidia-smi pmon -c 1; run it again on an idle machine";
   return std::string(next_step(CauseKind::kUnknown));
 }

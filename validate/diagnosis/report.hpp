@@ -26,7 +26,7 @@ std::string next_step(const Diagnosis& diagnosis);
 std::string why_text(const Diagnosis& diagnosis);
 /// "peer copy_engine read 1.25 times (a healthy machine: to 1.13)", of a log that is slow without a known cause.
 std::vector<std::string> odd_texts(const Diagnosis& diagnosis);
-/// Whether causes share so much of the likelihood that the log cannot tell between them.
+/// Whether causes share so much of the likelihood that the log does not separate them.
 bool undecided(const std::vector<RankedKind>& kinds);
 /// Measured against expected: a row a size of each curve, and each slow point of copies.
 std::string table_text(const Diagnosis& diagnosis);
