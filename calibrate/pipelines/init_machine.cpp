@@ -16,6 +16,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/import/importer.hpp"
+#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_request.hpp"
@@ -71,7 +72,7 @@ bool on_path(const std::string& program) {
 }
 
 std::string first_line(const std::string& text) {
-  for (const std::string& line : topology_import::plain_lines(text))
+  for (const std::string& line : plain_log_lines("", text))
     if (line.find_first_not_of(" \t=") != std::string::npos) return line;
   return "no output";
 }
@@ -90,7 +91,7 @@ void ask_pcie(InitSources& sources) {
       output_of("nvidia-smi --query-gpu=index,pci.bus_id,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader");
   if (!said.ok) return;
   std::set<std::string> pcie;
-  for (const std::string& line : topology_import::plain_lines(said.text)) {
+  for (const std::string& line : plain_log_lines("", said.text)) {
     const Match match = row.whole(line);
     if (!match) continue;
     sources.bus_ids.push_back(pci_bus_id(match[1]));
@@ -140,7 +141,7 @@ InitSources ask_amd_smi(const fs::path& folder) {
 std::vector<std::string> lists_in(const std::string& text) {
   static const Regex first(R"(.*GPU 0: .*\(UUID: .*)");
   std::vector<std::string> lists;
-  for (const std::string& line : topology_import::plain_lines(text)) {
+  for (const std::string& line : plain_log_lines("", text)) {
     if (first.whole(line)) lists.emplace_back();
     if (!lists.empty()) lists.back() += line + "\n";
   }

@@ -85,7 +85,7 @@ class Rccl final : public Library, public RingLibrary {
   }
 
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
-                                          bool /*pxn*/) const override {
+                                          const ExitSettings& /*exits*/) const override {
     check_nodes(cluster, gpus, nodes);
     const std::map<int, int> entries = nic_heads(cluster, gpus);
     std::vector<int> nic_of;
