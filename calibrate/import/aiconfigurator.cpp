@@ -123,7 +123,8 @@ Json Aiconfigurator::run(const ImportRequest& request) const {
   record.environment("library_version", first.at("version"), rows.front().place);
   int major = 0, minor = 0;
   const bool read = std::sscanf(first.at("version").c_str(), "%d.%d", &major, &minor) == 2;
-  if (const std::string library = read ? nearest_version("nccl", major, minor) : ""; !library.empty()) record.library(library);
+  if (const std::string library = read ? nearest_version("nccl", major, minor) : ""; !library.empty())
+    record.library(library);
   for (const PerfRow& row : rows) {
     const auto kernel = row.cells.find("kernel_source");
     if (kernel != row.cells.end() && kernel->second != "NCCL" && kernel->second != "nccl")

@@ -150,7 +150,7 @@ ObjectType type_of(const XmlNode& node) {
   return known == kTypes.end() ? ObjectType::kOther : known->second;
 }
 
-/// NUMA node of the cores below an object: hwloc 1 puts them below the node, hwloc 2 the node beside them.
+/// NUMA node of the cores below an object: hwloc 1 puts them below the node, hwloc 2 the node next to them.
 std::optional<int> numa_at(const XmlNode& node) {
   const bool inner = type_of(node) == ObjectType::kOther;
   if (type_of(node) == ObjectType::kNumaNode && !node.children("object").empty()) return node.number("os_index", 0);

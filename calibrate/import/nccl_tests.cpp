@@ -391,7 +391,7 @@ std::vector<NcclRun> runs_of(const ImportRequest& request, const std::string& pa
   return runs;
 }
 
-/// What all files of an import share.
+/// Shared by all files of an import.
 struct Shared {
   const ImportRequest& request;
   Json forced;

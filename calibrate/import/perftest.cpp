@@ -159,8 +159,8 @@ void add_table(const ImportRequest& request, const std::string& path, const Perf
   if (!table.qps.empty()) record.environment("queue_pairs", table.qps, path);
   if (!table.gpu.empty()) record.environment("gpu", table.gpu, path);
   const std::string name = table.test + (table.latency ? " latency" : " bandwidth");
-  record.method(name, table.mean      ? "mean one-way time of one message"
-                      : table.latency ? "typical one-way time of one message"
+  record.method(name, table.mean      ? "mean time of one message, one direction"
+                      : table.latency ? "typical time of one message, one direction"
                                       : "average rate of a queue of messages, of all queue pairs together");
   if (!gpus) record.note("assumed: verbs between hosts are compared as messages of MPI, whose start-up is longer.");
   if (table.test == "RDMA_Read") record.note("RDMA_Read: source is the memory that is read.");

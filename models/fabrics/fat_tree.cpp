@@ -69,7 +69,7 @@ void FatTreeFabric::way(int from, int to, int which, std::vector<int>& links) co
   const int core = same_pod ? 0 : digit(size_.cores);
   const int up_cable = digit(size_.leaf_cables);
   const int core_cable = same_pod ? 0 : digit(size_.core_cables);
-  // Relative to the first choice: ways of neighbouring numbers differ on both sides of the tree.
+  // Relative to the first choice: routes of neighbouring numbers differ on both sides of the tree.
   const int down_cable = (up_cable + digit(size_.leaf_cables)) % size_.leaf_cables;
   links.push_back(up(from, top, up_cable));
   if (!same_pod) {

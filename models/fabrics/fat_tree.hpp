@@ -19,7 +19,7 @@ struct TreeSize {
   [[nodiscard]] std::int64_t most_ways() const;
 };
 
-/// Minimal ways: every combination of upper switches and of parallel cables; no others exist.
+/// Minimal routes: every combination of upper switches and of parallel cables; no others exist.
 class FatTreeFabric : public SwitchedFabric {
  public:
   FatTreeFabric(Placement placement, std::vector<FabricLinkClass> classes, TreeSize size);

@@ -51,7 +51,7 @@ struct NetworkPlugin {
   double buffer_B = 0;                 ///< NCCL_BUFFSIZE that it sets; 0: NCCL's own
 };
 
-/// Settings of a library for the ways of its rings, trees and messages out of a node.
+/// Settings of a library for the routes of its rings, trees and messages out of a node.
 struct ExitSettings {
   bool pxn = true;          ///< GPUs may send by the NIC of another one, where the library can do that
   int cross_nic = 2;        ///< a ring leaves by: 0 the NIC that it came in by, 1 any, 2 any where that carries more

@@ -282,6 +282,8 @@ std::vector<std::pair<std::string, std::string>> sized_keys(const Json& fabric, 
 /// "; missing: a, b; so many nodes fit: fabric ..." of an edit that names nodes and cannot be built; "": nothing is
 /// known that fits.
 std::string what_fits(const Edit& edit, const Topology& topology) {
+  if (edit.verb == EditVerb::kFabric && edit.subject == "listed")
+    return "; a listed fabric is read from a file: JSON, or what ibnetdiscover or iblinkinfo print";
   const Json& fabric = topology.fabric;
   const auto generators = fabric_generators().list();
   const auto is_it = [&](const PluginInfo& info) { return info.name == edit.subject; };

@@ -11,10 +11,10 @@ namespace linkcast {
 namespace {
 
 /// @param flow  number of it among those of both ends
-int hashed_way(int from, int to, int ways, int flow) {
+int hashed_route(int from, int to, int routes, int flow) {
   auto both = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);
   for (int i = 0; i < flow; ++i) both = mixed(both + 1);
-  return static_cast<int>(mixed(both) % static_cast<std::uint64_t>(ways));
+  return static_cast<int>(mixed(both) % static_cast<std::uint64_t>(routes));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int
   const int taken = all ? std::min(ways, most) : hashed ? flows : 1;
   std::vector<int> way;
   for (int i = 0; i < taken; ++i) {
-    const int which = hashed ? hashed_way(from, to, ways, i)
+    const int which = hashed ? hashed_route(from, to, ways, i)
                              : static_cast<int>((first + static_cast<std::int64_t>(i) * ways / taken) % ways);
     way.clear();
     if (detours > 0)

@@ -163,8 +163,8 @@ std::string MachineFiles::calibration(const std::string& id) const {
 
 std::optional<std::string> MachineFiles::topology_of(const Calibration& calibration) const {
   const fs::path here = fs::path(calibration.path).parent_path();
-  const fs::path beside = here / (calibration.topology + "-topology.json");  // as linkcast-bench writes it
-  if (fs::exists(beside)) return beside.string();
+  const fs::path sibling = here / (calibration.topology + "-topology.json");  // as linkcast-bench writes it
+  if (fs::exists(sibling)) return sibling.string();
   if (std::string shipped = shipped_topology(calibration.topology); fs::exists(shipped)) return shipped;
   std::error_code ignored;
   const fs::path real = fs::canonical(calibration.path, ignored).parent_path();  // what a link points to
@@ -201,8 +201,8 @@ Json MachineFiles::wiring_of(const MachineFile& file, int depth) const {
   if (!variant.is_own_machine())
     throw InputError(file.path, "/changes", "this is a machine that was never built: name its base, " + variant.base);
   if (depth == kDeepest) throw InputError(file.path, "/base", "bases of bases lead on and on");
-  const fs::path beside = fs::path(file.path).parent_path() / variant.base;
-  const std::string base = is_json(beside) ? beside.string() : shipped_topology(variant.base);
+  const fs::path sibling = fs::path(file.path).parent_path() / variant.base;
+  const std::string base = is_json(sibling) ? sibling.string() : shipped_topology(variant.base);
   if (!fs::exists(base)) throw InputError(file.path, "/base", "'" + variant.base + "' is no shipped topology");
   return variant_wiring(variant, wiring_of(read(base), depth + 1));
 }
@@ -242,7 +242,7 @@ MachineFiles::Machines MachineFiles::read_machines(const std::vector<std::string
     if (known == measured_.end()) {
       Calibration calibration = read_calibration(shipped_calibration(id));
       Topology topology = read_topology_of(calibration);
-      known = measured_.emplace(id, lending::Lender{std::move(calibration), std::move(topology)}).first;
+      known = measured_.emplace(id, Measured{std::move(calibration), std::move(topology)}).first;
     }
     found.push_back(known->second);
   }

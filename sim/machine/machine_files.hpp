@@ -29,7 +29,8 @@ struct MachineFile {
 
 class MachineFiles {
  public:
-  using Machines = std::vector<lending::Lender>;
+  using Measured = lending::Lender;
+  using Machines = std::vector<Measured>;
   explicit MachineFiles(std::string data_dir) : data_dir_(std::move(data_dir)) {}
 
   /// Whether a name can only be that of a file: it has a folder or ends in .json, or such a file is there.
@@ -77,7 +78,7 @@ class MachineFiles {
   [[nodiscard]] std::optional<MachineFile> shipped_by_other_name(const std::string& name) const;
   [[nodiscard]] Json wiring_of(const MachineFile& file, int depth) const;
   std::string data_dir_;
-  mutable std::map<std::string, lending::Lender> measured_;  ///< by id, as read_machines() has read them
+  mutable std::map<std::string, Measured> measured_;  ///< by id, as read_machines() has read them
 };
 
 }  // namespace linkcast::catalogue

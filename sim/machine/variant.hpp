@@ -15,7 +15,7 @@ struct Variant {
     std::string source;  ///< where this cable is known from; "assumed: ..." where it is not
   };
   std::string name, title, source;
-  std::string base;                   ///< id of the platform that is another one here, or a file beside this one
+  std::string base;                   ///< id of the platform that is another one here, or a file in the same folder
   std::vector<Change> changes;        ///< what-if: cables that are removed and added
   std::vector<std::string> inherits;  ///< calibrated machines, best first; none: what-if
   std::vector<std::string> also;      ///< other names that it goes by

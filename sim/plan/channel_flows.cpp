@@ -9,9 +9,9 @@
 namespace linkcast::activities {
 namespace {
 
-// What a byte stored to another GPU takes of a PCIe cable's limit for kernels both ways, which is that of stores and
-// loads of host memory. source: two L40S, from 16 MiB on 19.1 to 20.1 GB/s each way (calibrate/data/l40s), where 16.8
-// are half of that limit; other boxes of PCIe 4 up to 26
+// A byte stored to another GPU takes so much of a PCIe cable's limit for kernels in both directions, which is that of
+// stores and loads of host memory. source: two L40S, from 16 MiB on 19.1 to 20.1 GB/s in each direction
+// (calibrate/data/l40s), where 16.8 are half of that limit; other boxes of PCIe 4 up to 26
 constexpr double kStoresBothWays = 0.8;
 
 /// Of a round of a closed ring of k steps one part is sent alone, one received alone and k - 1 cross both ways:

@@ -44,7 +44,8 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait
 void add_links(const Hop& hop, const HopPath& path, std::vector<int>& links, std::vector<int>& peers);
 
 /// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
-/// @param peers  those of them that lead from GPU to GPU: PCIe carries more stores both ways than stores and loads
+/// @param peers  those of them that lead from GPU to GPU: PCIe carries more stores in both directions than stores and
+/// loads
 std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links,
                              const std::vector<int>& peers);
 

@@ -19,7 +19,7 @@ constexpr double kFull = 1 + 1e-9;     // source: ours, against rounding
 constexpr double kSettled = 1 - 1e-6;  // source: ours, a part in a million
 constexpr int kMostRounds = 1000;      // ours: each round holds back more, so that it ends; far above what is needed
 
-/// Bytes of one flow on one of its ways.
+/// Bytes of one flow on one of its routes.
 struct Stream {
   std::size_t flow = 0;
   int port = 0;

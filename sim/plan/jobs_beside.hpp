@@ -12,7 +12,7 @@ namespace linkcast::congestion {
 // Lossless links without congestion control: what cannot move on fills the buffers behind it, back to its source, and
 // what shares a queue with it waits at the head of the line.
 
-/// Bytes from one port to another, evenly over several ways, on one service level.
+/// Bytes from one port to another, evenly over several routes, on one service level.
 struct QueuedFlow {
   int port = 0;           ///< of the source: a switch serves its ports in turn
   double wanted_Bps = 0;  ///< what the port would send if nothing were in the way

@@ -36,7 +36,7 @@ NodeWay scaled(std::vector<Use> uses, double factor, double rate_cap_Bps) {
   return {std::move(uses), rate_cap_Bps};
 }
 
-NodeWay hop_way(const ProblemBuilder& node, const Hop& hop, double stored) {
+NodeWay by_hop(const ProblemBuilder& node, const Hop& hop, double stored) {
   const HopPath path = hop_path(node, hop);
   std::vector<int> links, peers;
   add_links(hop, path, links, peers);
@@ -46,7 +46,7 @@ NodeWay hop_way(const ProblemBuilder& node, const Hop& hop, double stored) {
 NodeWay inside_way(const ProblemBuilder& node, int from, int to, double stored) {
   const Platform& platform = node.platform();
   const bool peers = platform.peer_route(platform.gpu(from), platform.gpu(to)).has_value();
-  return hop_way(node, {from, to, peers ? HopKind::kPeer : HopKind::kHostMemory}, stored);
+  return by_hop(node, {from, to, peers ? HopKind::kPeer : HopKind::kHostMemory}, stored);
 }
 
 /// What another GPU sends in the place of this one is handed to it first.
@@ -54,7 +54,7 @@ NodeWay way_to_network(const ProblemBuilder& node, const Cluster& cluster, int g
   double rate_cap_Bps = std::numeric_limits<double>::infinity();
   std::vector<Use> uses = node.uses(links_out(cluster, network_end(cluster, {0, gpu}, way)));
   if (way.handover) {
-    const NodeWay handed = hop_way(node, *way.handover, 1);
+    const NodeWay handed = by_hop(node, *way.handover, 1);
     rate_cap_Bps = handed.rate_cap_Bps / stored;
     uses.insert(uses.end(), handed.uses.begin(), handed.uses.end());
   }

@@ -43,7 +43,7 @@ double capacity(const Platform& platform, int link) {
   return platform.constraints()[static_cast<std::size_t>(link)].capacity.value;
 }
 
-/// What kernels get of the cable next to a GPU, both ways together.
+/// Limit of kernels on the cable next to a GPU, both directions together.
 int kernel_duplex_of_gpu(const Platform& platform, int gpu) {
   const int link = platform.to_host(platform.gpu(gpu)).links.front();
   return platform.kernel_duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
@@ -180,7 +180,7 @@ TEST_CASE("hops through host memory take PCIe and memory as their phases say", "
 }
 
 // source: two L40S, NCCL 2.27 (calibrate/data/l40s/nccl-2.27.json): 19.6 and 20.1 GB/s on the bus at 512 MiB
-TEST_CASE("kernels of peers on PCIe get more both ways than kernels on host memory", "[physics][channels]") {
+TEST_CASE("kernels of peers on PCIe get more than kernels on host memory", "[physics][channels]") {
   const Platform& l40s = shipped("l40s");
   const ProblemBuilder builder(l40s);
   const double half = test::parameter("l40s", "cable.pcie4.kernel_duplex_Bps") / 2;

@@ -286,7 +286,7 @@ TEST_CASE("NCCL's inspector: the slowest rank of each call", "[unit][import]") {
 TEST_CASE("rocm-bandwidth-test: matrices of hosts and GPUs", "[unit][import]") {
   const std::string sample = "rocm-bandwidth-test.txt";
   const Measurement m = imported("rocm-bandwidth-test", sample);
-  CHECK(m.points.size() == 8 + 2 + 2 + 8 + 2);  // host both ways, local, peer; both ways at once: host, peer
+  CHECK(m.points.size() == 8 + 2 + 2 + 8 + 2);  // host in both directions, local, peer; both at once: host, peer
   CHECK_THAT(times_of(m.points, {"host", "cpu1", "gpu0", 134217728}).at(0), WithinRel(134217728 / 27.603e9, 1e-12));
   CHECK_THAT(times_of(m.points, {"peer", "gpu1", "gpu0", 134217728}).at(0), WithinRel(134217728 / 25.125e9, 1e-12));
   CHECK_THAT(times_of(m.points, {"peer", "gpu0", "gpu1", 134217728, "", true}).at(0),

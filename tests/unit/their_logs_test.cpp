@@ -59,9 +59,10 @@ TEST_CASE("nccl-tests of two nodes in a log of mpirun --tag-output with NCCL's l
   CHECK(has_note(m, "Left out: 3 lines of other processes than '[1,0]<stdout>:', whose lines hold the tables."));
 }
 
-TEST_CASE("nccl-tests: a table alone needs its operation and its GPUs", "[unit][import]") {
+TEST_CASE("nccl-tests: a table alone needs its GPUs, its bus bandwidth shows the operation", "[unit][import]") {
   const std::string sample = "nccl-srun-partial.txt";
-  CHECK(error_of("nccl-tests", {sample_path(sample)}).find("add option op=all_reduce") != std::string::npos);
+  CHECK(error_of("nccl-tests", {sample_path(sample)}).find("add option gpus=8") != std::string::npos);
+  CHECK(imported("nccl-tests", sample, {{"gpus", "4"}, {"nodes", "2"}}).collectives.front().op == "all_reduce");
   CHECK(error_of("nccl-tests", {sample_path(sample)}, {{"op", "all_reduce"}}).find("add option gpus=8") !=
         std::string::npos);
   const Measurement m = imported("nccl-tests", sample, {{"op", "all_reduce"}, {"gpus", "4"}, {"nodes", "2"}});

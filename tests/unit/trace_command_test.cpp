@@ -232,9 +232,9 @@ TEST_CASE("import kineto anchors on the machine that is named, whatever it calls
   CHECK(several.code == 2);
   CHECK(several.err.find("option step-time: several machines have NVIDIA A100-SXM4-40GB: abci-a100, dgx-a100: --option "
                          "machine=ID names") != std::string::npos);
-  const Run none = import("NVIDIA H100 NVL", step);
+  const Run none = import("NVIDIA H800 PCIe", step);
   CHECK(none.code == 2);
-  CHECK(none.err.find("option step-time: no shipped machine has NVIDIA H100 NVL: ") != std::string::npos);
+  CHECK(none.err.find("option step-time: no shipped machine has NVIDIA H800 PCIe: ") != std::string::npos);
   const Run named = import("NVIDIA GH200 480GB", step + "--option machine=alps");
   CHECK(named.code == 0);
   CHECK(named.err.find("option machine names it: recorded on NVIDIA GH200 480GB, and alps has ") != std::string::npos);

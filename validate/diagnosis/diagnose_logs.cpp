@@ -200,7 +200,7 @@ std::string text_of(const DiagnosedFleet& fleet) {
   }
   out << linkcast::table_text(rows);
   for (const auto& [name, ranking] : fleet.causes) {
-    out << name << " beside the others:\n";
+    out << name << " against the others:\n";
     const std::vector<RankedKind> kinds = likely_kinds(ranking);
     out << causes_text(kinds, false);
     if (!kinds.empty()) out << "next: " << next_step(kinds.front().kind) << '\n';

@@ -21,7 +21,7 @@ struct NodeMember {
   std::vector<std::string> hosts;
   double times = 1;  ///< over the logs that no slow node is in, in the middle
   bool slow = false;
-  bool apart = false;  ///< slow though each of its nodes is in another log that is not: the way between them
+  bool apart = false;  ///< slow though each of its nodes is in another log that is not: the route between them
 };
 
 struct NodeComparison {

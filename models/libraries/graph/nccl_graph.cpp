@@ -60,9 +60,9 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
   return {*sm.begin(), *sm.rbegin(), maker == CpuMaker::kAmd, maker == CpuMaker::kPower};
 }
 
-/// What one thread block moves by LL128, before it was measured.
+/// Rate of one thread block by LL128, before it was measured.
 Prior lines_rate(int sm) {
-  // What the tuner takes for the most that a channel carries, GB/s. source: models/libraries/SOURCES.md, the newest
+  // The most that a channel carries as the tuner has it, GB/s. source: models/libraries/SOURCES.md, the newest
   // figure for each generation
   static const BySm kMost = {{70, 20}, {90, 36.7}, {100, 40}};
   // source: 22.6 GB/s of 36.7 on H200 (models/params/hgx-h200.json); 13.4 and 18.1 of 20 on A100
