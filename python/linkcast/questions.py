@@ -19,11 +19,16 @@ class Questions:
                    size_B: float | str | None = None, sizes_B: Sequence[int | list[int]] | str | None = None,
                    library: str | None = None, algorithm: str | None = None, algorithm_file: str | None = None,
                    protocol: Literal["LL", "LL128", "Simple"] | None = None, channels: int | None = None,
-                   nvls: bool | None = None, collnet: bool | None = None, pxn: bool | None = None, calls: int | None = None,
+                   nvls: bool | None = None, collnet: bool | None = None, calls: int | None = None,
                    launch: Literal["graph", "process", "single_process", "pytorch", "queue"] | None = None,
-                   host_scale: float | None = None, explain: bool | None = None, least_channels: int | None = None,
-                   most_channels: int | None = None, without: Sequence[str] | str | None = None,
-                   nccl_env: dict[str, Any] | None = None, library_topology: str | None = None,
+                   host_scale: float | None = None, explain: bool | None = None, pxn: bool | None = None,
+                   cross_nic: int | None = None,
+                   gdr_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
+                   least_channels: int | None = None, most_channels: int | None = None,
+                   without: Sequence[str] | str | None = None, nccl_env: dict[str, Any] | None = None,
+                   buffer_B: float | str | None = None, ll_buffer_B: float | str | None = None,
+                   ll128_buffer_B: float | str | None = None, peer_channels: int | None = None, shm: bool | None = None,
+                   plugin_tuner: bool | None = None, library_topology: str | None = None,
                    p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                    with_: Sequence[dict[str, Any]] | str | None = None, engine: Literal["direct", "reduced"] | None = None,
                    transport: str | None = None, alternatives: bool | None = None, noise: int | None = None,
@@ -34,11 +39,13 @@ class Questions:
         return self._ask(kinds.Collective, "collective", {"id": id, "solver": solver, "op": op, "gpus": gpus, "nodes": nodes,
             "gpus_per_node": gpus_per_node, "size_B": size_B, "sizes_B": sizes_B, "library": library, "algorithm": algorithm,
             "algorithm_file": algorithm_file, "protocol": protocol, "channels": channels, "nvls": nvls, "collnet": collnet,
-            "pxn": pxn, "calls": calls, "launch": launch, "host_scale": host_scale, "explain": explain,
-            "least_channels": least_channels, "most_channels": most_channels, "without": without, "nccl_env": nccl_env,
-            "library_topology": library_topology, "p2p_level": p2p_level, "with": with_, "engine": engine,
-            "transport": transport, "alternatives": alternatives, "noise": noise, "samples": samples,
-            "service_level": service_level, "allocation": allocation, "allocation_seed": allocation_seed, "beside": beside})
+            "calls": calls, "launch": launch, "host_scale": host_scale, "explain": explain, "pxn": pxn, "cross_nic": cross_nic,
+            "gdr_level": gdr_level, "least_channels": least_channels, "most_channels": most_channels, "without": without,
+            "nccl_env": nccl_env, "buffer_B": buffer_B, "ll_buffer_B": ll_buffer_B, "ll128_buffer_B": ll128_buffer_B,
+            "peer_channels": peer_channels, "shm": shm, "plugin_tuner": plugin_tuner, "library_topology": library_topology,
+            "p2p_level": p2p_level, "with": with_, "engine": engine, "transport": transport, "alternatives": alternatives,
+            "noise": noise, "samples": samples, "service_level": service_level, "allocation": allocation,
+            "allocation_seed": allocation_seed, "beside": beside})
 
     def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None) -> kinds.Fabric:
         """The network between nodes: keys("fabric") says what each key is."""
@@ -98,12 +105,15 @@ class Questions:
               gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
               library: str | None = None, op: str | None = None, size_B: float | str | None = None,
               sizes_B: Sequence[int | list[int]] | str | None = None, nvls: bool | None = None, pxn: bool | None = None,
+              cross_nic: int | None = None,
+              gdr_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
               library_topology: str | None = None,
               p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None) -> kinds.Rings:
         """The rings a communication library builds, and why: keys("rings") says what each key is."""
         return self._ask(kinds.Rings, "rings", {"id": id, "solver": solver, "gpus": gpus, "nodes": nodes,
             "gpus_per_node": gpus_per_node, "library": library, "op": op, "size_B": size_B, "sizes_B": sizes_B, "nvls": nvls,
-            "pxn": pxn, "library_topology": library_topology, "p2p_level": p2p_level})
+            "pxn": pxn, "cross_nic": cross_nic, "gdr_level": gdr_level, "library_topology": library_topology,
+            "p2p_level": p2p_level})
 
     def routes(self, src: str | int, dst: str | int, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
                size_B: float | str | None = None, k: int | None = None) -> kinds.Routes:
