@@ -31,7 +31,8 @@ void check_files(const diagnosis::LogRequest& request, Context& context) {
 
 /// The commands that would do, where the log decides on no platform.
 InputError undecided(const diagnosis::UndecidedPlatform& error) {
-  const auto& [fits, said, alike] = error.found();
+  const std::vector<std::string>& fits = error.found().fits;
+  const std::string& said = error.found().said;
   const std::string path = shell_argument(error.path());
   if (said.empty())
     return InputError(error.path() +

@@ -38,6 +38,8 @@ std::string shell_argument(const std::string& path) {
   return path.find_first_of(" '\"$()") == std::string::npos ? path : "\"" + path + "\"";
 }
 
+bool is_log_file(const std::string& path) { return command_of_file(path).starts_with("linkcast diagnose "); }
+
 std::string command_of_file(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return "";

@@ -7,6 +7,9 @@ namespace linkcast::cli {
 /// there is no such file, or none is known.
 std::string command_of_file(const std::string& path);
 
+/// Whether a file is what a benchmark printed.
+bool is_log_file(const std::string& path);
+
 /// @param command  diagnose, init, replay
 /// @throws InputError  the file is for another command, which is named
 void expect_file_of(const std::string& command, const std::string& path);

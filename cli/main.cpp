@@ -3,10 +3,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/console.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
@@ -49,6 +51,15 @@ void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   add_limit_options(app, context);
 }
 
+/// "linkcast LOG" is "linkcast diagnose LOG".
+std::vector<const char*> with_command(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  const auto is_first = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && app.get_subcommands(is_first).empty() && linkcast::cli::is_log_file(argv[1]))
+    words.insert(words.begin() + 1, "diagnose");
+  return words;
+}
+
 int run_program(int argc, const char* const* argv, bool progress) {
   using namespace linkcast::cli;
   CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
@@ -72,7 +83,8 @@ int run_program(int argc, const char* const* argv, bool progress) {
     context.settle_limits();
   });
   try {
-    app.parse(argc, argv);
+    const std::vector<const char*> words = with_command(app, argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

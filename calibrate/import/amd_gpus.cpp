@@ -19,9 +19,10 @@ std::string words_of_model(const std::string& name) {
 }  // namespace
 
 GpuLinkType infinity_fabric_of(int sm, const std::string& model) {
-  // One link, one direction. source: AMD Instinct data sheets: MI50, MI60 2 and MI100 3 links of 92 GB/s in both directions
-  // together, MI210 3 of 100 GB/s, MI250X 100 GB/s, MI300X and MI325X 7 of 128 GB/s, MI350X and MI355X 7 of 153.6 GB/s,
-  // each to one other GPU of the board; CDNA 3 white paper: 4 MI300A joined by 2 links of 128 GB/s each pair
+  // One link, one direction. source: AMD Instinct data sheets: MI50, MI60 2 and MI100 3 links of 92 GB/s in both
+  // directions together, MI210 3 of 100 GB/s, MI250X 100 GB/s, MI300X and MI325X 7 of 128 GB/s, MI350X and MI355X 7 of
+  // 153.6 GB/s, each to one other GPU of the board; CDNA 3 white paper: 4 MI300A joined by 2 links of 128 GB/s each
+  // pair
   constexpr double kVega_Bps = 46e9, kMi300_Bps = 64e9, kMi350_Bps = 76.8e9;
   const auto* row = std::find_if(kCableKinds.begin(), kCableKinds.end(),
                                  [](const CableKind& kind) { return kind.trait == CableTrait::kForwarded; });

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "calibrate/import/importer.hpp"
-#include "calibrate/import/log_text.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
@@ -71,12 +70,12 @@ struct Subnet {
 
 class SubnetReader {
  public:
-  explicit SubnetReader(const std::string& path)
-      : path_(path), lines_(plain_log_lines(path, topology_import::read_text(path))) {}
+  explicit SubnetReader(const std::string& path) : path_(path), lines_(split(topology_import::read_text(path), '\n')) {}
 
   Subnet read() {
     for (at_ = 0; at_ < lines_.size(); ++at_) {
-      const std::string& line = lines_[at_];
+      std::string& line = lines_[at_];
+      if (line.ends_with('\r')) line.pop_back();
       if (!read_discovered(line)) read_link_info(line);
     }
     if (found_.cables.empty())

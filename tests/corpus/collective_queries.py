@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from machines import (ENGINES, LIBRARIES, MACHINES, MPI, MPI_ALGORITHMS, NCCL, OPERATIONS, PROTOCOLS, RINGS, WITH_PAIRS, Machine, Picker,
+from machines import (ENGINES, LIBRARIES, MACHINES, MPI, MPI_ALGORITHMS, NCCL, OPERATIONS, PROTOCOLS, RCCL, RINGS, WITH_PAIRS, Machine, Picker,
                       taken)
 
 Query = dict[str, object]
@@ -141,6 +141,11 @@ def of_channels() -> Iterator[Query]:
             query = {**_query(machine, pick, op, 2 + at % (machine.gpus - 1)), **options}
             yield {**query, "library": taken(NCCL[4:], at), "channels": taken((1, 2, 4, 16, 64), at)}
         yield {**_query(machine, pick, "all_reduce", machine.gpus), "library": "nccl-2.18", "channels": 4, "algorithm": "tree"}
+    for library in RCCL:
+        for name in ("lumi", "mi300x"):
+            query = _query(MACHINES[name], Picker(f"{library} {name}"), "all_reduce", MACHINES[name].gpus)
+            yield {**query, "library": library}
+            yield {**query, "library": library, "algorithm": "all_pairs"}
 
 
 def queries() -> Iterator[Query]:

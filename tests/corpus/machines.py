@@ -79,6 +79,29 @@ _MACHINES = (
     Machine("rtx-4090", 8, 2, 0, 0, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
     Machine("rtx-5090", 8, 2, 0, 0, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
     Machine("rtx-a6000", 2, 1, 0, 0, (), ("slow gpu0:2", "scale nvlink3:0.5")),
+    Machine("hgx-b300", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("gb300-nvl72", 72, 36, 4, 72, (), ("slow gpu0:2",)),
+    Machine("rtx-pro-6000", 8, 2, 16, 2, (), ("slow gpu0:2",)),
+    Machine("hgx-h20", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("h100-nvl", 8, 2, 16, 2, (), ("slow gpu0:2",)),
+    Machine("a40", 8, 2, 16, 2, (), ("slow gpu0:2",)),
+    Machine("rtx-a5000", 2, 1, 0, 0, (), ("slow gpu0:2",)),
+    Machine("rtx-3090", 2, 1, 0, 0, (), ("slow gpu0:2",)),
+    Machine("rtx-4090-switched", 8, 2, 16, 2, (), ("slow gpu0:2",)),
+    Machine("dgx-spark", 1, 1, 2, 1, (), ("slow gpu0:2",)),
+    Machine("mi325x", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("mi350x", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("p4d", 8, 2, 32, 4, (), ("slow gpu0:2",)),
+    Machine("p5", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("p5en", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("p6-b200", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("a3-mega", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("a3-ultra", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("a4", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("nd-a100-v4", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("nd-h100-v5", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("nd-h200-v5", 8, 2, 32, 8, (), ("slow gpu0:2",)),
+    Machine("nd-gb200-v6", 72, 36, 4, 72, (), ("slow gpu0:2",)),
 )
 MACHINES = {machine.name: machine for machine in _MACHINES}
 ALL = tuple(MACHINES.values())
@@ -88,7 +111,8 @@ WITH_FABRIC = tuple(machine for machine in ALL if machine.nodes)
 NCCL = ("nccl-1", "nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.14", "nccl-2.18", "nccl-2.20", "nccl-2.22", "nccl-2.23", "nccl-2.27", "nccl-2.30")
 MPI = ("mpi-cray", "mpi-mpich", "mpi-openmpi", "mpi-spectrum", "mpi-staged")
 ENGINES = {"vllm": ("one_shot", "two_shot", "multimem"), "sglang": ("one_shot", "two_shot"), "trtllm": ("one_shot", "two_shot")}
-LIBRARIES = MPI + NCCL + tuple(ENGINES)
+RCCL = ("rccl-2.15", "rccl-2.18", "rccl-2.21", "rccl-2.26", "rccl-2.28", "rccl-2.30")
+LIBRARIES = MPI + NCCL + RCCL + tuple(ENGINES)
 OPERATIONS = ("all_gather", "all_reduce", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")
 RINGS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # the others are made of messages
 PROTOCOLS = ("LL", "LL128", "Simple")

@@ -20,14 +20,20 @@ def expected(**more) -> dict[int, float]:
     return {size: 1e6 * answer["time_s"] for size, answer in zip(SIZES, answers(queries), strict=True)}
 
 
-def log_text(times: dict[int, float], model: str = MODEL, extra: tuple[str, ...] = ()) -> str:
+def row(size: int, time: float, factor: float) -> str:
+    """Out of place and in place. @param factor  of the bus bandwidth, by that of the buffer"""
+    rates = f"{time:.2f} {size / time / 1e3:.2f} {size / time / 1e3 * factor:.2f} 0"
+    return f"{size} {max(1, size // 4)} float sum -1 {rates} {rates}"
+
+
+def log_text(times: dict[int, float], model: str = MODEL, extra: tuple[str, ...] = (), factor: float = 2 * (GPUS - 1) / GPUS) -> str:
     lines = ["# nccl-tests version 2.13.0 nccl-headers=21805 nccl-library=21805", "# Collective test starting: all_reduce_perf",
              "# nThread 1 nGpus 1 minBytes 16384 maxBytes 1073741824 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0",
              "#", "# Using devices"]
     lines += [f"#  Rank  {i} Group  0 Pid   {100 + i} on     node device  {i} [0x{i}0] {model}" for i in range(GPUS)]
     lines += [*extra, "#", "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong",
               "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"]
-    lines += [f"{size} {size // 4} float sum -1 {time:.2f} 1 1 0 {time:.2f} 1 1 0" for size, time in times.items()]
+    lines += [row(size, time, factor) for size, time in times.items()]
     return "\n".join([*lines, "# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 1"]) + "\n"
 
 
@@ -129,7 +135,7 @@ def nodes_log(times: dict[int, float], nodes: int, gpus: int, library: str) -> s
               for rank in range(nodes * gpus)]
     lines += ["#", "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong",
               "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"]
-    lines += [f"{size} {max(1, size // 4)} float sum -1 {time:.2f} 1 1 0 {time:.2f} 1 1 0" for size, time in times.items()]
+    lines += [row(size, time, 2 * (nodes * gpus - 1) / (nodes * gpus)) for size, time in times.items()]
     return "\n".join([*lines, "# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 1"]) + "\n"
 
 
@@ -255,7 +261,10 @@ class FirstTry(InFolder):
     def test_the_one_machine_that_fits_is_used(self):
         done = run("diagnose", self.write("log.txt", log_text(expected())))
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stdout.splitlines()[0], f"hgx-h100: the one shipped machine of 8 x {MODEL}")
+        first = done.stdout.splitlines()[0]
+        self.assertTrue(first.startswith(f"hgx-h100: the one shipped machine of 8 x {MODEL}; set platform to "), first)
+        self.assertIn(" or p5 ", first)
+        self.assertEqual(run(self.folder / "log.txt").stdout, done.stdout)  # no command is needed
         between = run("diagnose", program.ROOT / "tests/input/diagnose/slow-start.txt").stdout
         self.assertIn("network of hgx-h100: 8 x ib_ndr 50 GB/s a node; the log does not show it\n", between)
 
@@ -277,18 +286,18 @@ class FirstTry(InFolder):
         self.assertIn("h100-pcie: the one", run("diagnose", self.write("slow.txt", slow)).stdout)
 
     def test_the_operation_is_that_of_the_bus_bandwidth(self):
-        text = log_text({2**20: 100, 2**24: 200}).replace("# Collective test starting: all_reduce_perf\n", "")
         for factor, root, redop, op in ((1.75, -1, "sum", "all_reduce"), (0.875, -1, "sum", "reduce_scatter"), (1, 0, "sum", "reduce"),
                                         (1, 0, "none", "broadcast"), (0.875, -1, "none", "all_gather")):
-            rows = text.replace(" sum -1 ", f" {redop} {root} ").replace(" 1 1 0", f" 100.00 {100 * factor:.2f} 0")
-            done = run("import", "nccl-tests", self.write("log.txt", rows), "--machine", "m", "--topology", "hgx-h100")
-            self.assertEqual(json.loads(done.stdout)["points"][0]["op"], op)
-        self.assert_refused(run("import", "nccl-tests", self.write("log.txt", text), "--machine", "m", "--topology", "hgx-h100"),
+            text = log_text({2**20: 100, 2**24: 200}, factor=factor).replace("# Collective test starting: all_reduce_perf\n", "")
+            done = run("import", "nccl-tests", self.write("log.txt", text.replace(" sum -1 ", f" {redop} {root} ")), "--machine", "m", "--topology", "hgx-h100")
+            self.assertEqual(json.loads(done.stdout)["points"][0]["op"], op, done.stderr)
+        unlike = log_text({2**20: 100, 2**24: 200}, factor=1.3).replace("# Collective test starting: all_reduce_perf\n", "")
+        self.assert_refused(run("import", "nccl-tests", self.write("log.txt", unlike), "--machine", "m", "--topology", "hgx-h100"),
                             f"error: {self.folder}/log.txt:2: neither the text nor the file's name says the operation")
 
     def test_a_file_for_another_command_names_it(self):
         log, topo = self.write("log.txt", log_text(expected())), program.ROOT / "tests/input/import/topo-v100-dgx1.txt"
-        for words, right in ((["diagnose", topo], f"linkcast init {topo}"), (["init", log], f"linkcast diagnose {log}"), ([log], f"linkcast diagnose {log}"),
+        for words, right in ((["diagnose", topo], f"linkcast init {topo}"), (["init", log], f"linkcast diagnose {log}"),
                              (["replay", log, "--platform", "hgx-h100"], f"linkcast diagnose {log}"),
                              (["diagnose", "hgx-h100", log], "linkcast diagnose LOG --platform hgx-h100")):
             done = run(*words)

@@ -19,7 +19,7 @@ esac
 AMD = f"""#!/bin/sh
 case "$*" in
 "--showtopo") cat {INPUT}/rocm-topo.txt;;
-"--showproductname") echo "GPU[0] : Card Series: AMD Instinct MI300X";;
+"--showproductname --showbus") echo "GPU[0] : Card Series: AMD Instinct MI300X";;
 esac
 """
 
@@ -83,7 +83,7 @@ class Init(InFolder):
 
     def test_nothing_there(self):
         none = {"PATH": str(self.folder)}
-        self.assert_refused(self.init(env=none), "no GPUs here: neither nvidia-smi nor rocm-smi is on the PATH")
+        self.assert_refused(self.init(env=none), "no GPUs here: neither nvidia-smi nor rocm-smi nor amd-smi is on the PATH")
         failing = "#!/bin/sh\necho NVIDIA-SMI has failed because it could not communicate with the driver\nexit 9\n"
         self.assert_refused(self.init(env=self.tool("nvidia-smi", failing)), "nvidia-smi shows no GPUs: NVIDIA-SMI has failed")
         self.assert_refused(self.init(INPUT / "nvlink-h200.txt"), "nothing says what joins them")

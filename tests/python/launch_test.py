@@ -48,7 +48,8 @@ class Diagnose(InFolder):
         lines += [f"#  Rank  {i} Group  0 Pid      {pid} on     box device  {i} [0x{i}0] NVIDIA H200" for i, pid in enumerate(pids.split())]
         lines += ["#", "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong",
                   "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"]
-        lines += [f"{size} {size // 4} float sum -1 {time:.2f} 1 1 0 {time:.2f} 1 1 0" for size, time in times.items()]
+        rates = {size: f"{time:.2f} {size / time / 1e3:.2f} {1.5 * size / time / 1e3:.2f} 0" for size, time in times.items()}
+        lines += [f"{size} {size // 4} float sum -1 {rates[size]} {rates[size]}" for size in times]
         lines += ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 1"]
         return self.write(f"{launch}.txt", "\n".join(lines) + "\n")
 

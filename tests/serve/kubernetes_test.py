@@ -159,11 +159,11 @@ class Extender(unittest.TestCase):
     def test_labels_that_contradict_the_pod_or_fit_several_platforms(self):
         args = {"Pod": pod(platform="p100-dgx1"), "Nodes": {"items": [node("v", "", None, "Tesla-V100-SXM2-16GB")]}}
         self.assertIn("it is a v100-dgx1, the pod's annotation", self.filter(args)["FailedNodes"]["v"])
-        with Service("--platform", "v100-dgx1", "--platform", "v100-dgx1-fig19a") as server:
-            args = {"Pod": pod(platform=None), "Nodes": {"items": [node("v", "", None, "Tesla-V100-SXM2-16GB")]}}
+        with Service("--platform", "abci-a100", "--platform", "dgx-a100") as server:
+            args = {"Pod": pod(platform=None), "Nodes": {"items": [node("v", "", None, "NVIDIA-A100-SXM4-40GB")]}}
             failed = server.post("/v1/kubernetes/filter", args)[1]["FailedNodes"]["v"]
-            self.assertIn("are in v100-dgx1, v100-dgx1-fig19a: annotation linkcast/platform says which", failed)
-            args["Pod"] = pod(platform="v100-dgx1-fig19a")
+            self.assertIn("are in abci-a100, dgx-a100: annotation linkcast/platform says which", failed)
+            args["Pod"] = pod(platform="dgx-a100")
             self.assertEqual(server.post("/v1/kubernetes/filter", args)[1]["FailedNodes"], {})
 
 

@@ -74,8 +74,8 @@ const std::vector<Wrong> kNccl = {
     {{{"<nvlink", "<link"}},
      "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/link[1]: unknown element: a gpu holds nvlink, xgmi and c2c"},
     {{{"0x030200\" link_speed", "0x020000\" link_speed"}},
-     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, "
-     "0x0604.. pci and pcilink; this is 0x020000"}};
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: unknown element: a pci of class 0x03.... and 0x12.... holds gpu, "
+     "0x0604.. pci and pcilink, others nic; this is 0x020000"}};
 
 const std::vector<Wrong> kDgx1 = {
     {{{"CPU Affinity", "CPUs"}},
@@ -167,7 +167,7 @@ const std::vector<Wrong> kH200 = {
     {{}, "option sm: 'H200' has 90", {{"gpu", "H200"}, {"sm", "80"}}},
     {{}, "option nvlink: 'H200' has NVLink 4", {{"gpu", "H200"}, {"nvlink", "3"}}},
     {{}, "FILE: gpu0 has NVLinks, but 'L40S' has none", {{"gpu", "L40S"}}},
-    {{}, "option gpu: the files name the GPUs: 'NVIDIA H200'", {{"gpu", "H200"}}, {"nvlink-h200.txt"}},
+    {{}, "option gpu: the files name the GPUs: 'NVIDIA H200'", {{"gpu", "H100"}}, {"nvlink-h200.txt"}},
     {{}, "topo-h200.txt: no GPU: not the output of nvidia-smi -L or nvidia-smi nvlink -s", {}, {"topo-h200.txt"}}};
 
 const std::vector<Wrong> kHwloc = {
@@ -207,7 +207,7 @@ const std::vector<Wrong> kHwloc = {
      "FILE line 29:/topology/object/object[1]/object[2]/object[1]/object/object[3]/object/@pci_link_speed: is not "
      "known: add option pcie=4x16, or whatever it is"},
     {{{"os_index=\"1\" gp_index=\"4\"", "os_index=\"0\" gp_index=\"4\""}},
-     "FILE line 39:/topology/object/object[2]/@os_index: two Packages have the same number"},
+     "FILE line 39:/topology/object/object[2]/@os_index: two Packages or NUMA nodes have the same number"},
     {{{"Tesla V100-SXM2-16GB", "Tesla X1000"}},
      "FILE: gpu0 is 'Tesla X1000', a model not known here: add option sm=NN, its compute capability x 10"},
     {{}, "topo-abci-v100.txt: a second output of nvidia-smi topo -m", {}, {"topo-h200.txt", "topo-abci-v100.txt"}},

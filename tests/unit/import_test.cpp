@@ -147,7 +147,7 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
   CHECK_THROWS_WITH(
       import_record("mgbench", {files, "m", "t", {}}),
       "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of aiconfigurator, csv, dcgm, discovery, hwloc-xml, "
-      "infragraph, mgbench-csv, nccl-inspector, nccl-tests, "
+      "ib-fabric, infragraph, mgbench-csv, nccl-inspector, nccl-tests, "
       "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, perftest, rocm-bandwidth-test, rocm-topo, topo-m, "
       "topology-conf, "
       "ucx_perftest");

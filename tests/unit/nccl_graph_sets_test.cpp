@@ -139,7 +139,8 @@ TEST_CASE("graph era: members in another order turn the rings only", "[unit]") {
                     "unknown library 'nccl-2.28' (did you mean 'nccl-2.18', 'nccl-2.20' or 'nccl-2.22'?): one of "
                     "mpi-cray, mpi-mpich, mpi-openmpi, mpi-spectrum, mpi-staged, "
                     "nccl-1, nccl-2.12, nccl-2.14, nccl-2.18, nccl-2.20, nccl-2.22, nccl-2.23, nccl-2.27, nccl-2.3, "
-                    "nccl-2.30, nccl-2.7, nccl-2.8, sglang, trtllm, vllm");
+                    "nccl-2.30, nccl-2.7, nccl-2.8, rccl-2.15, "
+                    "rccl-2.18, rccl-2.21, rccl-2.26, rccl-2.28, rccl-2.30, sglang, trtllm, vllm");
 }
 
 }  // namespace linkcast::test::nccl_graph_sets_test

@@ -115,7 +115,7 @@ TEST_CASE("every row of the parameters has a unit and a meaning, and is found by
   }
   for (const std::string name :
        {"cable.nvlink2.bandwith_Bps", "link.gpu0->gpu1.duplex_Bps", "transport.peer.chunk_B",
-        "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s", "rccl.ring.LL.hop_s",
+        "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s", "tccl.ring.LL.hop_s",
         "nccl.ring.LL.turn_steps", "nccl.ring.LL.channels_s", "nccl.tree.LL.base_s", "nccl.tree.Simple.hop_s",
         "nccl.tree.LL.copy_steps", "launch.copy.send_s", "transport.peer.rx.startup_s", "gpu.gpu0.bandwidth_Bps",
         "nonsense", ""})

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/base/table.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/library.hpp"
 #include "validate/claim.hpp"
 #include "validate/diagnosis/found_platform.hpp"
@@ -74,6 +75,7 @@ DiagnosedFile diagnose_file(catalogue::Catalogue& catalogue, const LogRequest& r
     if (found.fits.size() != 1) throw UndecidedPlatform(path, std::move(found));
     id = found.fits.front();
     chosen = id + ": the one shipped machine " + (found.alike ? "that is nearly " : "of ") + found.said;
+    if (!found.variants.empty()) chosen += "; set platform to " + joined(found.variants, " or ") + " if it is one";
   }
   const Platform& platform = catalogue.machine(id)->platform();
   const DiagnosedLog log = read_log(request.format, platform.topology().name, path);

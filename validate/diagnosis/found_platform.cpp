@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "sim/base/parse.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/gpu_names.hpp"
+#include "sim/machine/machine_files.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/gpu_models.hpp"
 
@@ -130,6 +132,11 @@ FoundPlatforms platforms_of(catalogue::Catalogue& catalogue, const DiagnosedLog&
     found.fits.push_back(id);
   }
   found.alike = best == Likeness::kAlike && !found.fits.empty();
+  const std::vector<std::string> all = found.fits;
+  catalogue::MachineFiles(catalogue.data_dir()).drop_variants(found.fits);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(found.variants), [&](const std::string& id) {
+    return std::find(found.fits.begin(), found.fits.end(), id) == found.fits.end();
+  });
   keep_by_rate(catalogue, log, found.fits);
   std::stable_partition(found.fits.begin(), found.fits.end(),
                         [&](const std::string& id) { return catalogue.machine(id)->platform().gpu_count() == gpus; });

@@ -9,9 +9,10 @@
 namespace linkcast::diagnosis {
 
 struct FoundPlatforms {
-  std::vector<std::string> fits;  ///< ids of shipped machines, those with as many GPUs first
-  std::string said;               ///< "8 x NVIDIA H100 80GB HBM3 on 2 nodes"; empty: the log names no GPU
-  bool alike = false;             ///< none has this very model: these have it with another memory
+  std::vector<std::string> fits;        ///< ids of shipped machines, those with as many GPUs first
+  std::string said;                     ///< "8 x NVIDIA H100 80GB HBM3 on 2 nodes"; empty: the log names no GPU
+  std::vector<std::string> variants{};  ///< of these, as clouds have them: another network
+  bool alike = false;                   ///< none has this very model: these have it with another memory
 };
 
 FoundPlatforms platforms_of(catalogue::Catalogue& catalogue, const DiagnosedLog& log);
