@@ -19,7 +19,7 @@ esac
 AMD = f"""#!/bin/sh
 case "$*" in
 "--showtopo") cat {INPUT}/rocm-topo.txt;;
-"--showproductname --showbus") echo "GPU[0] : Card Series: AMD Instinct MI300X";;
+"--showproductname --showbus") printf "GPU[%d] : Card Series: AMD Instinct MI300X\\n" 0 1;;
 esac
 """
 
@@ -87,7 +87,7 @@ class Init(InFolder):
         failing = "#!/bin/sh\necho NVIDIA-SMI has failed because it could not communicate with the driver\nexit 9\n"
         self.assert_refused(self.init(env=self.tool("nvidia-smi", failing)), "nvidia-smi shows no GPUs: NVIDIA-SMI has failed")
         self.assert_refused(self.init(INPUT / "nvlink-h200.txt"), "nothing says what joins them")
-        self.assert_refused(self.init(INPUT / "p2p-p100-cuda8.txt"), "no output of nvidia-smi topo -m")
+        self.assert_refused(self.init(INPUT / "p2p-p100-cuda8.txt"), "is no file for init, by what it holds: linkcast diagnose")
         self.assert_refused(self.init(INPUT / "topo-h200.txt", INPUT / "topo-h200.txt"), "is of the same format as")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["nvidia-smi"])
 
