@@ -21,9 +21,9 @@ std::optional<int> whole_number(std::string_view text);
 /// The same up to 2^53, the largest size that schema measurement/1 takes.
 std::optional<std::int64_t> whole_size(std::string_view text);
 
-/// Words between blanks and tabs.
 /// "N/A", as tools print for what they did not measure.
 inline bool is_not_available(std::string_view text) { return text == "N/A"; }
+/// Words between blanks and tabs.
 std::vector<std::string> words_of(std::string_view line);
 /// The name of a file without its folders: folders are those of one machine.
 std::string file_name(const std::string& path);

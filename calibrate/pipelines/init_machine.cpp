@@ -117,23 +117,23 @@ InitSources ask_nvidia(const fs::path& folder) {
   return sources;
 }
 
-InitSources ask_rocm_smi(const fs::path& folder) {
-  const ToolOutput topo = output_of("rocm-smi --showtopo");
-  if (!topo.ok || topo.text.find("Link Type between two GPUs") == std::string::npos)
-    throw InputError("init: rocm-smi shows no GPUs: " + first_line(topo.text));
-  InitSources sources{"rocm-topo", {kept(folder, "rocm-smi-topo.txt", topo.text)}, {}, {}};
-  const ToolOutput names = output_of("rocm-smi --showproductname --showbus");
-  if (names.ok) sources.files.push_back(kept(folder, "rocm-smi-names.txt", names.text));
-  return sources;
-}
+/// A tool of AMD: its commands for what joins GPUs and for their names, a title that the first prints, and files.
+struct AmdTool {
+  std::string name, topology, title, names, topology_file, names_file;
+};
+const AmdTool kRocmSmi = {
+    "rocm-smi",          "rocm-smi --showtopo", "Link Type between two GPUs", "rocm-smi --showproductname --showbus",
+    "rocm-smi-topo.txt", "rocm-smi-names.txt"};
+const AmdTool kAmdSmi = {"amd-smi",        "amd-smi topology",     "LINK TYPE TABLE",
+                         "amd-smi static", "amd-smi-topology.txt", "amd-smi-static.txt"};
 
-InitSources ask_amd_smi(const fs::path& folder) {
-  const ToolOutput topo = output_of("amd-smi topology");
-  if (!topo.ok || topo.text.find("LINK TYPE TABLE") == std::string::npos)
-    throw InputError("init: amd-smi shows no GPUs: " + first_line(topo.text));
-  InitSources sources{"rocm-topo", {kept(folder, "amd-smi-topology.txt", topo.text)}, {}, {}};
-  const ToolOutput names = output_of("amd-smi static");
-  if (names.ok) sources.files.push_back(kept(folder, "amd-smi-static.txt", names.text));
+InitSources ask_amd(const fs::path& folder, const AmdTool& tool) {
+  const ToolOutput topo = output_of(tool.topology);
+  if (!topo.ok || topo.text.find(tool.title) == std::string::npos)
+    throw InputError("init: " + tool.name + " shows no GPUs: " + first_line(topo.text));
+  InitSources sources{"rocm-topo", {kept(folder, tool.topology_file, topo.text)}, {}, {}};
+  const ToolOutput names = output_of(tool.names);
+  if (names.ok) sources.files.push_back(kept(folder, tool.names_file, names.text));
   return sources;
 }
 
@@ -174,8 +174,8 @@ void write_output(const std::string& path, const std::string& text) {
 /// no GPU: one line
 InitSources ask_machine(const std::string& folder) {
   if (on_path("nvidia-smi")) return ask_nvidia(folder);
-  if (on_path("rocm-smi")) return ask_rocm_smi(folder);
-  if (on_path("amd-smi")) return ask_amd_smi(folder);
+  for (const AmdTool& tool : {kRocmSmi, kAmdSmi})
+    if (on_path(tool.name)) return ask_amd(folder, tool);
   throw InputError(
       "init: no GPUs here: neither nvidia-smi nor rocm-smi nor amd-smi is on the PATH. Name files with their outputs "
       "instead: "

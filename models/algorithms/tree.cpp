@@ -115,7 +115,7 @@ void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, Colle
   }
 }
 
-/// What a block takes before it passes it on: a step, less where few of them on a route of `depth` hops cut it.
+/// Bytes that a block takes before it passes them on: a step, less where few of them on a route of `depth` hops cut it.
 /// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
 double cut_chunk_B(double step_B, double block_B, double depth) {
   double chunk_B = step_B;

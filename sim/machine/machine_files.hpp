@@ -62,7 +62,7 @@ class MachineFiles {
   [[nodiscard]] Json wiring_of(const MachineFile& file) const;
   /// The machine that a calibration is of: that in the file itself, else of topology_of(). @throws InputError
   [[nodiscard]] Topology read_topology_of(const Calibration& calibration) const;
-  /// What is wired to what, of an id, the file of a topology, a calibration or a variant that is a machine of its own.
+  /// Wiring of an id, the file of a topology, a calibration or a variant that is a machine of its own.
   /// @throws InputError
   [[nodiscard]] Topology read_wiring(const std::string& id) const;
   [[nodiscard]] Topology read_wiring(const MachineFile& file) const;

@@ -244,7 +244,8 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   try {
     static_cast<void>(catalogue.solver(solver_id));
     edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
-    const bool has_environment = find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr;
+    const bool has_environment =
+        query.contains("nccl_env") && find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr;
     NcclEdits by_environment;
     if (has_environment) by_environment = nccl_edits(query, edited->platform().wiring());
     std::vector<std::string> idle = by_environment.warnings;
@@ -254,7 +255,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     }
     Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     renamed = respell(query_kinds().get(kind).keys(), named);
-    if (has_environment && named.contains("nccl_env")) {
+    if (has_environment) {
       std::vector<std::string> warnings = take_nccl_environment(named);
       idle.insert(idle.end(), warnings.begin(), warnings.end());
     }

@@ -129,7 +129,7 @@ TEST_CASE("networks: on EFA the plug-in's regions choose, on more than two nodes
   CHECK_FALSE(says(all_reduce({{"library", "nccl-2.20"}}), ruled.c_str()));
   CHECK_FALSE(says(all_reduce({{"gpus_per_node", 4}}), ruled.c_str()));
   CHECK_FALSE(says(all_reduce({{"edits", {"network ib_ndr"}}}), ruled.c_str()));
-  // What NCCL is not allowed is passed over: no other region contains the call, so that NCCL chooses.
+  // A region that NCCL is not allowed is passed over: no other region contains the call, so that NCCL chooses.
   CHECK(all_reduce({{"without", {"LL128"}}})["protocol"] != "LL128");
   CHECK(all_reduce({{"size_B", 131072}})["algorithm"] == "tree");
   CHECK(all_reduce({{"size_B", 131072}})["protocol"] == "LL");

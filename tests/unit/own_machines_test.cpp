@@ -72,7 +72,7 @@ std::string with(const std::string& more) {
   return R"({"schema": "variant/1", "name": "x", "title": "X", "source": "a test", "base": "hgx-h100", )" + more + "}";
 }
 
-/// What is wrong with a file, behind its path.
+/// The error of a file, behind its path.
 std::string refusal(const std::string& text) {
   const ScratchFolder folder;
   const std::string path = (folder / "x.json").string();

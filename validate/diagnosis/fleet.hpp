@@ -32,7 +32,7 @@ struct FleetMember {
 /// Parts that may be slow by themselves: everything, large or small sizes, an operation, a GPU, a pair.
 std::vector<Effect> slow_parts(const std::vector<Judged>& points);
 
-/// Of values around 0, as of a normal distribution.
+/// Standard deviation of values around 0, as of a normal distribution.
 double robust_sigma(std::vector<double> values);
 /// A scatter known from elsewhere counts as much as kNoiseFreedom of these logs' own figures.
 double updated_sigma(double sigma, double own_sigma, std::size_t figures);

@@ -21,7 +21,7 @@
 namespace linkcast::diagnosis {
 namespace {
 
-/// Of "Rank 3 ... device 3 [0x3b] NAME" and "Device: 3, NAME, pciBusID: 3b": the first node's.
+/// Bus ids in "Rank 3 ... device 3 [0x3b] NAME" and "Device: 3, NAME, pciBusID: 3b": the first node's.
 std::map<int, std::string> buses_of(const std::string& text) {
   static const Regex rank(R"(Rank\s+\d+\s.*\sdevice\s+(\d{1,4})\s+\[([0-9a-fA-Fx:.]+)\])"),
       device(R"(Device: (\d{1,4}), .+, pciBusID: (\w+),)");

@@ -44,8 +44,8 @@ std::vector<LogPart> parts_of_log(const LogFormat& format, const std::string& pa
 /// @throws InputError  the log is of other GPUs than the platform's
 void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::string& name);
 
-/// What the log says of who ran what: keys gpus, library, library_version, launch, nodes, nvls, left_out, each where it
-/// is said.
+/// Facts that the log states of who ran what: keys gpus, library, library_version, launch, nodes, nvls, left_out, each
+/// where it is said.
 Json facts_of(const DiagnosedLog& log);
 /// The same in one line; empty where it says nothing.
 std::string facts_text(const Json& facts);

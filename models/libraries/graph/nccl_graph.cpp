@@ -85,7 +85,9 @@ const TunerEntry* ruled_row(const Communicator& communicator, const TunerRequest
        plugin_regions_at(communicator.plugin.tuner, request.operation, static_cast<int>(communicator.gpus.size()),
                          request.size.si, communicator.ranks()))
     for (const TunerEntry& row : rows)
-      if (row.enabled && row.algorithm == region->algorithm && row.protocol == region->protocol) return &row;
+      if (row.enabled && may_take(row, request) && row.algorithm == region->algorithm &&
+          row.protocol == region->protocol)
+        return &row;
   return nullptr;
 }
 
@@ -105,7 +107,7 @@ std::string why_ruled(const Communicator& communicator, const TunerRequest& requ
 }
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
-/// @limits  several nodes: across.hpp. CollNet reduces in the fabric only where it is asked for.
+/// @limits  CollNet reduces in the fabric only where it is asked for.
 class NcclGraph final : public Library, public RingLibrary {
  public:
   explicit NcclGraph(const Version& version) : version_(&version) {}
@@ -147,22 +149,12 @@ class NcclGraph final : public Library, public RingLibrary {
   [[nodiscard]] std::optional<TunerChoice> choose(const Platform& platform, const Communicator& communicator,
                                                   const TunerRequest& request) const override {
     if (!request.protocol.empty()) static_cast<void>(protocol_index(request.protocol));
-    std::vector<TunerEntry> rows = tuner(platform, communicator, request);
-    std::erase_if(rows, [&](const TunerEntry& row) {
-      return !request.admits(row) || (request.protocol.empty() && !row.enabled) ||
-             (tuned(row.algorithm).multicast && !request.nvls);
-    });
-    const auto best = std::min_element(rows.begin(), rows.end(),
-                                       [](const TunerEntry& a, const TunerEntry& b) { return a.time < b.time; });
-    if (best == rows.end())
-      throw InputError(version_->name + " has no " + request.algorithm +
-                       (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
-                       request.operation + " here" +
-                       (request.without.empty() ? "" : " without " + joined(request.without)));
+    const std::vector<TunerEntry> rows = tuner(platform, communicator, request);
+    const TunerEntry& best = least_row(version_->name, rows, request);
     const TunerEntry* ruled = version_->tuner.plugin_tuners ? ruled_row(communicator, request, rows) : nullptr;
-    TunerChoice choice = with_blocks(version_->tuner, communicator, ruled != nullptr ? *ruled : *best, request);
+    TunerChoice choice = with_blocks(version_->tuner, communicator, ruled != nullptr ? *ruled : best, request);
     choice.by_rule = ruled != nullptr;
-    if (version_->tuner.plugin_tuners) choice.why = why_ruled(communicator, request, *best, ruled);
+    if (version_->tuner.plugin_tuners) choice.why = why_ruled(communicator, request, best, ruled);
     return choice;
   }
 

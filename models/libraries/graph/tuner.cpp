@@ -9,6 +9,7 @@
 #include "models/libraries/generations.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::graph {
 namespace {
@@ -225,6 +226,24 @@ class CostModel {
 };
 
 }  // namespace
+
+bool may_take(const TunerEntry& row, const TunerRequest& request) {
+  return request.admits(row) && (row.enabled || !request.protocol.empty()) &&
+         (request.nvls || !tuned(row.algorithm).multicast);
+}
+
+const TunerEntry& least_row(const std::string& library, const std::vector<TunerEntry>& rows,
+                            const TunerRequest& request) {
+  const TunerEntry* best = nullptr;
+  for (const TunerEntry& row : rows)
+    if (may_take(row, request) && (best == nullptr || row.time < best->time)) best = &row;
+  if (best == nullptr)
+    throw InputError(library + " has no " + request.algorithm +
+                     (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
+                     request.operation + " here" +
+                     (request.without.empty() ? "" : " without " + linkcast::joined(request.without)));
+  return *best;
+}
 
 std::size_t protocol_index(const std::string& protocol) {
   const auto it = std::find(kProtocolNames.begin(), kProtocolNames.end(), protocol);

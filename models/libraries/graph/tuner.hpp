@@ -54,6 +54,12 @@ std::size_t protocol_index(const std::string& protocol);
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request);
 
+/// Whether a request lets a library take a row; a forced one need not be enabled.
+bool may_take(const TunerEntry& row, const TunerRequest& request);
+/// The least time among the rows that it may take. @throws InputError  there is none: names the library
+const TunerEntry& least_row(const std::string& library, const std::vector<TunerEntry>& rows,
+                            const TunerRequest& request);
+
 /// Share of the rate of kernels on a GPU's links that multicast attains on GPUs of this compute capability.
 Prior multicast_share(int sm);
 

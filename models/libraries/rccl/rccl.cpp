@@ -123,16 +123,7 @@ class Rccl final : public Library, public RingLibrary {
     const Situation here = situation(platform, communicator);
     if (auto pairs = all_pairs(here, request)) return pairs;
     const std::vector<TunerEntry> rows = tuner_table(here, request);
-    const TunerEntry* best = nullptr;
-    for (const TunerEntry& row : rows) {
-      if (!request.admits(row) || (request.protocol.empty() && !row.enabled)) continue;
-      if (!best || row.time < best->time) best = &row;
-    }
-    if (!best)
-      throw InputError(release_.name + " has no " + request.algorithm +
-                       (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
-                       request.operation + " here" +
-                       (request.without.empty() ? "" : " without " + joined(request.without)));
+    const TunerEntry* best = &graph::least_row(release_.name, rows, request);
     const std::string by_size = protocol_by_size(here, request);
     for (const TunerEntry& row : rows)
       if (row.algorithm == best->algorithm && row.protocol == by_size && request.admits(row)) best = &row;
