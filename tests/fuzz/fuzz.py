@@ -21,39 +21,11 @@ from collections import Counter
 from pathlib import Path
 
 from mutate import of_json, of_text
+from readers import READERS, filled
 
 ROOT = Path(__file__).resolve().parents[2]
-IMPORT, TRACES = ROOT / "tests/input/import", ROOT / "tests/input/traces"
-MACHINE = ("--machine", "m", "--topology", "p100-dgx1")
 LONGEST_S = 60  # a batch has 40 lines, which may take 2 s each; machines are busy
 FINE = (0, 1, 2, 4)
-COPIES = ("--option", "size=100MB", "--option", "unit=GB/s", "--option", "duplex=half", "--option", "transport=peer", "--option", "timing=single")
-PAIR = ("--option", "src=gpu0", "--option", "dst=gpu1")
-READERS = {  # samples, and the command that reads one, {}
-    "nccl-tests": (sorted(IMPORT.glob("nccl-*.txt")) + [IMPORT / "nccl-tests-all-gather.json", IMPORT / "rccl-tests.txt"], ("import", "nccl-tests", "{}", *MACHINE)),
-    "nvbandwidth": (sorted(IMPORT.glob("nvbandwidth*")), ("import", "nvbandwidth", "{}", *MACHINE)),
-    "osu": (sorted(IMPORT.glob("osu-*")), ("import", "osu", "{}", *MACHINE, *PAIR)),
-    "p2pBandwidthLatencyTest": (sorted(IMPORT.glob("p2p-*")), ("import", "p2pBandwidthLatencyTest", "{}", *MACHINE)),
-    "csv": ([IMPORT / "copies.csv"], ("import", "csv", "{}", *MACHINE, "--option", "timing=single")),
-    "mgbench-csv": ([IMPORT / "mgbench-full.csv"], ("import", "mgbench-csv", "{}", *MACHINE, *COPIES)),
-    "nccl-xml": (sorted(IMPORT.glob("*.xml")), ("import", "nccl-xml", "{}")),
-    "hwloc-xml": ([IMPORT / "hwloc-abci-v100.xml"], ("import", "hwloc-xml", "{}")),
-    "infragraph": (sorted(IMPORT.glob("infragraph-*")), ("import", "infragraph", "{}")),
-    "topo-m": (sorted(IMPORT.glob("topo-*")) + sorted(IMPORT.glob("nvlink-*")), ("import", "topo-m", "{}")),
-    "rocm-topo": ([IMPORT / "rocm-topo.txt"], ("import", "rocm-topo", "{}")),
-    "topology-conf": ([IMPORT / "topology-block.conf", IMPORT / "topology.yaml", IMPORT / "scontrol-topology.txt"], ("import", "topology-conf", "{}", "--machine", "m")),
-    "kineto": (sorted(TRACES.glob("kineto-*")), ("import", "kineto", "{}")),
-    "pytorch-et": (sorted(TRACES.glob("pytorch-et*")), ("import", "pytorch-et", "{}")),
-    "goal": ([TRACES / "goal.txt"], ("import", "goal", "{}")),
-    "nccl-log": (sorted(TRACES.glob("nccl-log-*")), ("import", "nccl-log", "{}")),
-    "simgrid-ti": (sorted(TRACES.glob("ti*.txt")), ("import", "simgrid-ti", "{}")),
-    "trace": ([TRACES / "same-moment.jsonl", ROOT / "apps-traces/samples/h200x4-alexnet.jsonl"], ("replay", "{}", "--platform", "hgx-h200")),
-    "topology": (sorted(ROOT.glob("topologies/*[0-9].json")) + sorted(ROOT.glob("docs/fabrics/*.json")), ("show", "{}")),
-    "platform": (sorted(ROOT.glob("topologies/*[0-9].json")), ("predict", "collective", "--platform", "{}", "--op", "all_reduce", "--size", "1MB")),
-    "calibration": (sorted(ROOT.glob("models/params/*.json")), ("predict", "collective", "--platform", "{}", "--op", "alltoall", "--size", "1MB")),
-    "measurement": (sorted(ROOT.glob("tests/input/*.json")) + sorted(ROOT.glob("calibrate/data/*/*.json"))[:20], ("check", "{}")),
-    "fit": (sorted(ROOT.glob("calibrate/data/p100-dgx1/p2p*.json")), ("calibrate", "fit", "{}", "--topology", "p100-dgx1", "--bootstrap", "0")),
-}
 
 
 class Found(Exception):
@@ -85,14 +57,13 @@ class Readers:
         self.program, self.keep = program, keep
 
     def once(self, name: str, rng: random.Random) -> int:
-        samples, command = READERS[name]
-        sample = rng.choice(samples)
+        sample, command = rng.choice(READERS[name])
         data = of_text(sample.read_bytes()[:500_000].decode(errors="replace"), rng)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / sample.name
             path.write_bytes(data)
             try:
-                run(self.program, [str(path) if word == "{}" else word for word in command])
+                run(self.program, filled(command, path))
             except Found as found:
                 self.kept(name, data, sample.suffix, f"{' '.join(command)}\n{found}")
                 raise

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import fuzz
+import readers
 
 ROOT = fuzz.ROOT
 FOUND = Path(__file__).resolve().parent / "found"  # one folder a target: what once ended the program
@@ -26,8 +27,6 @@ RECORDS = {  # of the targets that are no reader of fuzz.py
     "job-list": ["apps-traces/jobs/*.jsonl"], "schedule": ["apps-traces/jobs/*.jsonl"],
     "graph-dump": ["tests/input/import/*.xml", "tests/input/told/*"],
     "told-topology": ["tests/input/*.xml", "tests/input/told/*", "tests/input/import/*.xml"],
-    "import-dcgm": ["tests/input/import/dcgm*"],
-    "import-perftest": ["tests/input/import/perftest*"], "import-ucx_perftest": ["tests/input/import/ucx*"],
     "import-flight-recorder": ["tests/input/traces/flight-recorder*"],
     "diagnose": ["tests/input/import/nccl-*.txt", "tests/input/import/nvb*", "tests/input/import/p2p*", "tests/input/import/osu*"],
     "json": ["tests/input/*.json"],
@@ -54,7 +53,7 @@ def _database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "nsys.sqlite"
         connection = sqlite3.connect(path)
-        connection.executescript((fuzz.TRACES / "nsys.sql").read_text())
+        connection.executescript((readers.TRACES / "nsys.sql").read_text())
         connection.commit()
         connection.close()
         return path.read_bytes()
@@ -83,8 +82,8 @@ def _made(name: str, queries: list[bytes]) -> list[bytes]:
             "slurm-nodes": lambda: [json.dumps({"meta": {"plugin": {"type": "data_parser/v0.0.40"}}, "nodes": [
                 {"name": "n1", "features": ["linkcast=v100-dgx1"], "state": ["MIXED"], "gres": "gpu:v100:8(S:0-1)", "gres_used": "gpu:v100:3(IDX:0,2-3)"}]}).encode()],
             "node-groups": lambda: [b'{"schema":"node-groups/1","name":"c","source":"s","switches":{"s0":{"nodes":["n1"]},"s1":{"switches":["s0"]}}}'],
-            "import-flight-recorder": lambda: [pickle.dumps(json.loads(path.read_text()), 2) for path in fuzz.TRACES.glob("flight-recorder*")],
-            "trace-gz": lambda: [gzip.compress(b"".join(path.read_bytes().splitlines(True)[:50])) for path in fuzz.READERS["trace"][0]],
+            "import-flight-recorder": lambda: [pickle.dumps(json.loads(path.read_text()), 2) for path in readers.TRACES.glob("flight-recorder*")],
+            "trace-gz": lambda: [gzip.compress(b"".join(path.read_bytes().splitlines(True)[:50])) for path in readers.files("trace")],
             "packed": lambda: [gzip.compress(b"abc" * 100), b"plain", "utf-16 \u00e9".encode("utf-16")]}
     return made[name]() if name in made else []
 
@@ -92,13 +91,12 @@ def _made(name: str, queries: list[bytes]) -> list[bytes]:
 def of(name: str, queries: list[bytes]) -> list[bytes]:
     """What a file is too long for ends after its first MOST_B bytes, which is a damaged file like others."""
     reader = name.removeprefix("import-")
-    files = list(fuzz.READERS[reader][0]) if reader in fuzz.READERS else []
-    files += fuzz.READERS["trace"][0] if name == "replay" else []
+    found = readers.files("trace" if name == "replay" else reader)
     for pattern in RECORDS.get(name, ()):
-        files += sorted(ROOT.glob(pattern))
+        found += sorted(ROOT.glob(pattern))
     if (FOUND / name).is_dir():
-        files += sorted((FOUND / name).iterdir())
-    return _made(name, queries) + [path.read_bytes()[:MOST_B] for path in files if path.is_file()]
+        found += sorted((FOUND / name).iterdir())
+    return _made(name, queries) + [path.read_bytes()[:MOST_B] for path in found if path.is_file()]
 
 
 def words_of(seeds: list[bytes]) -> list[bytes]:
