@@ -60,11 +60,11 @@ def _database() -> bytes:
 
 
 def _requests(queries: list[bytes]) -> list[bytes]:
-    with_length = [b"POST /v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(query), query) for query in queries[:4]]
-    chunked = b"POST /v1/place HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n"
-    gets = [b"GET %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n" % path
+    with_length = [b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(query), query) for query in queries[:4]]
+    chunked = b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n"
+    gets = [b"GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n" % path
             for path in (b"/metrics", b"/healthz", b"/v1/nodes", b"/v1/platforms?x=1", b"/v1/nodes/a%20b")]
-    multipart = (b"POST /v1/place HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 60\r\nExpect: 100-continue\r\n\r\n"
+    multipart = (b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 60\r\nExpect: 100-continue\r\n\r\n"
                  b"--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--\r\n")
     return [*with_length, chunked, *gets, multipart, gets[0] + gets[1], b"DELETE /v1/nodes/a HTTP/1.0\r\n\r\n"]
 
