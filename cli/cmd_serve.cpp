@@ -1,9 +1,12 @@
 #include <pthread.h>
+#include <spawn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -25,6 +28,7 @@ constexpr int kMostWorkers = 256;
 struct ServeOptions {
   std::string host = "127.0.0.1", socket, token_file, deadline = "10s";
   int port = 8090, workers = 0;
+  bool page = false, browser = true;  ///< said and opened, for somebody who looks at it
   std::vector<std::string> warm;
   serve::ServiceOptions service;
 };
@@ -56,6 +60,23 @@ void settle(ServeOptions& o) {
   if (!o.token_file.empty()) o.service.token = read_token(o.token_file);
   if (o.socket.empty() && !is_this_machine(o.host) && o.token_file.empty())
     throw InputError("--host: " + o.host + " can be reached from other machines: --token-file is needed");
+  o.service.local_names = o.socket.empty() && o.token_file.empty();
+}
+
+/// In the browser of this desktop, if there is one.
+void open_browser(const std::string& address) {
+  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return;
+  std::string program = "xdg-open", words = address;
+  char* const arguments[] = {program.data(), words.data(), nullptr};
+  pid_t child = 0;
+  static_cast<void>(::posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ));  // it is a courtesy
+}
+
+/// Where the page is, on the first platform that was named.
+std::string page_address(const ServeOptions& o, int port) {
+  const std::vector<std::string>& platforms = o.service.platforms;
+  return "http://" + o.host + ":" + std::to_string(port) + "/" +
+         (platforms.empty() ? "" : "#platform=" + platforms.front());
 }
 
 /// SIGTERM and Ctrl-C, held back for this thread and those that it starts, so that one place waits for them.
@@ -125,7 +146,11 @@ void serve(Context& context, ServeOptions& o) {
                            kConnections);
   if (o.socket.empty()) {
     const int port = server.bind(o.host, o.port);
-    std::cout << "listening on http://" << o.host << ':' << port << std::endl;
+    if (o.page)
+      std::cout << "the page is at " << page_address(o, port) << "\nCtrl-C ends it" << std::endl;
+    else
+      std::cout << "listening on http://" << o.host << ':' << port << std::endl;
+    if (o.page && o.browser) open_browser(page_address(o, port));
   } else {
     server.bind(o.socket);
     std::cout << "listening on " << o.socket << std::endl;
@@ -178,6 +203,22 @@ void add_serve(CLI::App& app, Context& context) {
   command->add_option("--workers", o->workers, "threads that forecast (default: one a core, 2 to 4)")
       ->check(CLI::Range(1, kMostWorkers));
   command->footer("Example:\n  linkcast serve --platform v100-dgx1 --warm all_reduce:64MiB --state nodes.json");
+  command->callback([o, &context] { serve(context, *o); });
+}
+
+void add_ui(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("ui", "the interactive page: change a machine, ask it, see why");
+  auto o = std::make_shared<ServeOptions>();
+  o->page = true;
+  o->port = 0;
+  command->add_option("--port", o->port, "TCP port of this machine (default: any that is free)")
+      ->check(CLI::Range(0, 65535));
+  command
+      ->add_option("-p,--platform", o->service.platforms,
+                   "platform or calibration file to begin with; repeatable (default: every shipped one)")
+      ->allow_extra_args(false);
+  command->add_flag("!--no-browser", o->browser, "print the address, open nothing");
+  command->footer("Example:\n  linkcast ui --platform v100-dgx1");
   command->callback([o, &context] { serve(context, *o); });
 }
 

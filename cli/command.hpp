@@ -114,6 +114,7 @@ void add_help(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
+void add_ui(CLI::App& app, Context& context);
 void add_emulate(CLI::App& app, Context& context);
 
 /// Adds -v, -vv and --quiet to the program and, where they can also be written, to each of its subcommands.

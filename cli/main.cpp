@@ -38,6 +38,7 @@ void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   add_schedule(app, context);
   add_wiring(app, context);
   add_serve(app, context);
+  add_ui(app, context);
   add_emulate(app, context);
   add_whatif(app, context);
   add_sweep(app, context);

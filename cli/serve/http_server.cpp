@@ -319,10 +319,16 @@ class HttpServer::Impl {
  private:
   void reply(const httplib::Request& in, std::function<std::string()> read_body, httplib::Response& out) const {
     const Connection* connection = served_now;
-    HttpReply made = handler_({in.method, in.path, "", in.get_header_value("Authorization"), std::move(read_body),
-                               [connection] { return connection != nullptr && connection->gone(); }});
-    out.status = made.status;
-    out.set_content(std::move(made.body), made.type.c_str());
+    HttpReply answer = handler_({in.method, in.path, "", in.get_header_value("Authorization"),
+                                 in.get_header_value("Host"), in.get_header_value("Origin"), std::move(read_body),
+                                 [connection] { return connection != nullptr && connection->gone(); }});
+    out.status = answer.status;
+    out.set_header("X-Content-Type-Options", "nosniff");
+    if (answer.type.rfind("text/html", 0) == 0)  // nothing from elsewhere, and no frame of another page around it
+      out.set_header("Content-Security-Policy",
+                     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                     "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    out.set_content(std::move(answer.body), answer.type.c_str());
   }
 
   /// Chunks have no length that could be looked at before. What is too long is read on, and forgotten, so that the next

@@ -9,10 +9,11 @@
 namespace linkcast::serve {
 
 struct HttpRequest {
-  std::string method;           ///< GET, POST, DELETE
-  std::string path;             ///< decoded, without what follows a question mark
-  std::string body{};           ///< empty until the handler has read it
-  std::string authorization{};  ///< of the header
+  std::string method;            ///< GET, POST, DELETE
+  std::string path;              ///< decoded, without what follows a question mark
+  std::string body{};            ///< empty until the handler has read it
+  std::string authorization{};   ///< of the header
+  std::string host{}, origin{};  ///< of the headers; origin: the page that asks, where a browser does
   /// The body as it was sent, at most kMostBody_B; may be empty: the request has none. Called once at most; where it is
   /// not called, the reply is the last one of its connection.
   /// @throws RefusedBody  too long, compressed, a form, or it did not come

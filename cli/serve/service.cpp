@@ -1,5 +1,6 @@
 #include "cli/serve/service.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,9 +15,11 @@
 #include <utility>
 
 #include "cli/serve/kubernetes.hpp"
+#include "cli/serve/page.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/object_reader.hpp"
+#include "sim/query/schema.hpp"
 
 namespace linkcast::serve {
 
@@ -147,6 +150,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
+struct Forbidden {
+  std::string why;
+};
+
 std::string node_name(const std::string& path) {
   const std::string name = path.substr(std::string(kNodes).size() + 1);
   const bool good = !name.empty() && name.size() <= kMostName && std::all_of(name.begin(), name.end(), [](char c) {
@@ -201,6 +208,34 @@ void Service::warm_while_idle(const std::string& job) {
       });
 }
 
+namespace {
+
+template <char kind>
+HttpReply page(Service& /*service*/, const HttpRequest& /*request*/) {
+  const PageFile file = page_file(kind == 'h' ? "index.html" : kind == 'c' ? "page.css" : "page.js");
+  return {200, std::string(file.content), std::string(file.type)};
+}
+
+/// Of a header such as localhost:8090 or [::1]:8090.
+bool names_this_machine(std::string host) {
+  if (const auto port = host.find_last_of(":]"); port != std::string::npos && host[port] == ':') host.resize(port);
+  in_addr address{};
+  const bool loopback = inet_pton(AF_INET, host.c_str(), &address) == 1 && host.rfind("127.", 0) == 0;
+  return loopback || host == "localhost" || host == "[::1]";
+}
+
+/// A browser says which page asks: only our own may, else any site that somebody visits could.
+void refuse_other_pages(const HttpRequest& request, bool local_names) {
+  if (local_names && !names_this_machine(request.host))
+    throw Forbidden{"header Host: " + one_line(request.host) + " is no name of this machine: localhost"};
+  if (request.origin.empty()) return;
+  const auto host = request.origin.find("://");
+  if (host == std::string::npos || request.origin.substr(host + 3) != request.host)
+    throw Forbidden{"header Origin: a page of another site asks: " + one_line(request.origin)};
+}
+
+}  // namespace
+
 /// A path that the service answers.
 struct Service::Endpoint {
   const char* path;
@@ -220,6 +255,13 @@ const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
        },
        true},
       {"/readyz", "GET", [](Service& service, const HttpRequest&) { return service.readiness(); }, true},
+      {"/", "GET", page<'h'>, true},
+      {"/page.css", "GET", page<'c'>, true},
+      {"/page.js", "GET", page<'j'>, true},
+      {"/v1/schema", "GET",
+       [](Service&, const HttpRequest&) {
+         return HttpReply{200, text_of(query::all_schemas())};
+       }},
       {"/metrics", "GET",
        [](Service& service, const HttpRequest&) {
          return HttpReply{200, service.metrics_text(), "text/plain; version=0.0.4"};
@@ -278,6 +320,8 @@ HttpReply Service::caught(HttpRequest& request) {
     return error_reply(400, one_line(error.what()));
   } catch (const std::filesystem::filesystem_error& error) {
     return error_reply(400, one_line(file_error_text(error)));
+  } catch (const Forbidden& forbidden) {
+    return error_reply(403, forbidden.why);
   } catch (const RefusedBody& body) {
     return error_reply(body.status, body.why);
   } catch (const Unanswered why) {
@@ -295,6 +339,7 @@ HttpReply Service::caught(HttpRequest& request) {
 }
 
 HttpReply Service::dispatch(HttpRequest& request) {
+  refuse_other_pages(request, options_.local_names);
   const Endpoint* known = Endpoint::find(request.path);
   const bool open = known != nullptr && known->open;
   if (!open && !options_.token.empty() && !same(bearer_of(request.authorization), options_.token))

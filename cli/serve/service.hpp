@@ -77,9 +77,10 @@ class SlurmFile {
 struct ServiceOptions {
   std::vector<std::string> platforms{};  ///< served; empty: all
   std::string state{};                   ///< file of what nodes run; empty: kept in memory only
-  std::string slurm{};                   ///< file of nodes as Slurm says they are, see SlurmFile; may be empty
-  std::string log{};                     ///< file of requests; empty: none
-  std::string token{};                   ///< who does not send it may ask for health alone; empty: everybody may all
+  bool local_names = false;  ///< only hosts named localhost or by address of this machine: browsers, and no token
+  std::string slurm{};       ///< file of nodes as Slurm says they are, see SlurmFile; may be empty
+  std::string log{};         ///< file of requests; empty: none
+  std::string token{};       ///< who does not send it may ask for health alone; empty: everybody may all
   WorkersOptions workers{};
 };
 

@@ -54,6 +54,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import", "calibrate/choices", "models/algorithms/msccl_xml.cpp"]),
     (r"httplib\.h$", ["cli/serve/http_server.cpp"]),
+    (r"page_files\.hpp$", ["cli/serve/page.cpp"]),  # written by cli/serve/page/embed.py
     (r"re2/", ["sim/base/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/base/regex.hpp instead
     (r"openssl/", ["sim/base"]),

@@ -77,7 +77,7 @@ class Deadlines(unittest.TestCase):
         with Service("--platform", "v100-dgx1", "--deadline", "300s", "--workers", "1") as server:
             body = json.dumps(LONG).encode()
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
-                connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
                 time.sleep(1)
             begin = time.monotonic()
             self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
@@ -175,9 +175,9 @@ class Files(unittest.TestCase):
 class Senders(unittest.TestCase):
     def test_a_form_is_refused_and_ends_its_connection(self):
         body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
-        head = b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        head = b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)
         with Service("--platform", "v100-dgx1") as server:
-            answer, took = raw(server.port, head + body + b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer, took = raw(server.port, head + body + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertTrue(answer.startswith(b"HTTP/1.1 415"), answer)
             self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
             self.assertNotIn(b"EXCEPTION", answer)
@@ -190,7 +190,7 @@ class Senders(unittest.TestCase):
         self.assertLess(len(bomb), 2**20)
         with Service("--platform", "v100-dgx1") as server:
             for encoding, body in (("gzip", bomb), ("br", b"\x0b\x02\x80" + json.dumps(PLACE).encode() + b"\x03"), ("deflate", b"x"), ("identity, gzip", bomb)):
-                head = f"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                head = f"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
                 answer, took = raw(server.port, head + body)
                 self.assertTrue(answer.startswith(b"HTTP/1.1 415"), answer)
                 self.assertIn(b"without Content-Encoding", answer)
@@ -203,7 +203,7 @@ class Senders(unittest.TestCase):
             path = os.path.join(folder, "token")
             Path(path).write_text(TOKEN + "\n", encoding="ascii")
             with Service("--platform", "v100-dgx1", "--token-file", path) as server:
-                head = b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+                head = b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n"
                 answer, took = raw(server.port, head + b"\r\n")  # nothing of the body is sent
                 self.assertTrue(answer.startswith(b"HTTP/1.1 401"), answer)
                 self.assertLess(took, 4)
@@ -212,15 +212,15 @@ class Senders(unittest.TestCase):
                 self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
 
     def test_a_body_of_get_is_no_request(self):
-        inner = b'POST /v1/nodes/a HTTP/1.1\r\nHost: x\r\nContent-Length: 38\r\n\r\n{"platform":"v100-dgx1","busy":[0,1]} '
+        inner = b'POST /v1/nodes/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 38\r\n\r\n{"platform":"v100-dgx1","busy":[0,1]} '
         with Service("--platform", "v100-dgx1") as server:
-            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(inner), inner))
+            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(inner), inner))
             self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
             self.assertEqual(server.ask("GET", "/v1/nodes"), (200, {}))
 
     def test_slow_head_and_slow_body_end_their_connections_alone(self):
         with Service("--platform", "v100-dgx1") as server:
-            slow = [b"GET /healthz HT", b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"]
+            slow = [b"GET /healthz HT", b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"]
             ends: list[float] = []
 
             def drip(text: bytes):
@@ -270,7 +270,7 @@ class Senders(unittest.TestCase):
 
     def test_two_requests_at_once_and_what_is_no_request(self):
         with Service("--platform", "v100-dgx1") as server:
-            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             self.assertEqual(answer.count(b"200 OK"), 2)
             self.assertIn(b"400", raw(server.port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n")[0][:20])
 

@@ -50,6 +50,29 @@ class Answers(unittest.TestCase):
                 with self.subTest(round=round_, query=query):
                     self.assertEqual(self.server.post("/v1/place", query), (200, batch(query)))
 
+    def test_pages_of_other_sites_are_refused(self):
+        query = {"kind": "show", "platform": "summit"}
+        own = f"127.0.0.1:{self.server.port}"
+        for headers in ({}, {"Origin": f"http://{own}"}, {"Host": f"localhost:{self.server.port}"}, {"Host": "[::1]"}):
+            self.assertEqual(self.server.ask("POST", "/v1/query", query, headers)[0], 200, headers)
+        self.refused(403, "/v1/query", query, "Origin", "http://else.example", headers={"Origin": "http://else.example"})
+        self.refused(403, "/v1/query", query, "Origin", headers={"Origin": "null"})
+        self.refused(403, "/v1/query", query, "Host", "else.example", headers={"Host": f"else.example:{self.server.port}"})
+        self.refused(403, "/v1/query", query, "Host", headers={"Host": "127.else.example"})
+
+    def test_the_page_takes_nothing_from_elsewhere(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
+        for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            text = reply.read().decode()
+            self.assertEqual((reply.status, reply.getheader("Content-Type").split(";")[0], reply.getheader("X-Content-Type-Options")), (200, kind, "nosniff"))
+            self.assertNotRegex(text, r"""(src|href)=["']?(https?:)?//""")
+            if path == "/":
+                self.assertIn("default-src 'none'", reply.getheader("Content-Security-Policy"))
+        connection.close()
+        self.assertIn("collective_query", self.server.ask("GET", "/v1/schema")[1]["$defs"])
+
     def test_neighbours_edits_and_an_id(self):
         query = {"id": "a", "kind": "place", "platform": "v100-dgx1", "job": "all_reduce:1MiB", "ranks": 2,
                  "with": [{"job": "all_reduce:64MiB", "gpus": [4, 5]}], "objective": "both",
@@ -100,7 +123,7 @@ class Answers(unittest.TestCase):
 
     def test_paths_and_methods(self):
         self.refused(404, "/v1/places", PLACE, "no such path")
-        self.refused(404, "/", None, "no such path", method="GET")
+        self.refused(404, "/none", None, "no such path", method="GET")
         self.refused(405, "/v1/place", None, "takes POST", method="GET")
         self.refused(405, "/metrics", "", "takes GET")
         self.refused(405, "/v1/nodes/a", "", method="PUT")

@@ -13,10 +13,12 @@ LINKED, COMPILED, COMMANDS, BUILD, TESTS = "linked", "compiled in", "run by comm
 ROLES = {
     LINKED: "libsimgrid-dev libssl-dev libmuparser-dev libpugixml-dev libcpp-httplib-dev libsimdjson-dev libmimalloc-dev libprotobuf-dev "
             "zlib1g-dev libsqlite3-dev libfmt-dev",
-    COMPILED: "libboost-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libre2-dev pybind11-dev",
+    COMPILED: "libboost-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libre2-dev pybind11-dev "
+              "node-d3-scale node-d3-shape node-d3-selection node-d3-scale-chromatic",
     COMMANDS: "python3 python3-matplotlib python3-jinja2 python3-dask python3-distributed python3-pandas",
-    BUILD: "g++ ccache cmake ninja-build pkg-config git protobuf-compiler python3-venv python3-dev",
-    TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl libfaketime",
+    BUILD: "g++ ccache cmake ninja-build pkg-config git protobuf-compiler python3-venv python3-dev esbuild",
+    TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl libfaketime "
+           "node-typescript chromium chromium-driver python3-selenium",
 }
 LOCK_ROLES = {"parquet": COMMANDS, "dask": COMMANDS, "build": BUILD}
 

@@ -1,0 +1,41 @@
+// Time over sizes, with its interval and the size asked for.
+import { scaleLog } from "d3-scale";
+import { select } from "d3-selection";
+import { area, line } from "d3-shape";
+import { h, part } from "./dom";
+import { size_text, time_text } from "./units";
+
+export interface Point { size_B: number; time_s: number; low_s: number; high_s: number }
+
+const WIDTH = 520, HEIGHT = 300, LEFT = 62, RIGHT = 12, TOP = 10, BOTTOM = 34, STEP = 5;
+
+export const CURVE_SIZES = Array.from({ length: 31 }, (_, i) => 2 ** (i + 3));
+
+export function show_curve(points: Point[], before: Point[], here_B: number): void {
+  const holder = part("curve");
+  holder.replaceChildren(h("h2", {}, "Over sizes"));
+  if (!points.length) return;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const all = [...points, ...before];
+  const x = scaleLog().base(2).domain([CURVE_SIZES[0], CURVE_SIZES[CURVE_SIZES.length - 1]]).range([LEFT, WIDTH - RIGHT]);
+  const y = scaleLog().domain([Math.min(...all.map((p) => p.low_s)), Math.max(...all.map((p) => p.high_s))]).range([HEIGHT - BOTTOM, TOP]);
+  const root = select(svg);
+  root.attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`).attr("role", "img").attr("aria-label", `time over size, from ${time_text(points[0].time_s)} at ${size_text(points[0].size_B)} to ${time_text(points[points.length - 1].time_s)} at ${size_text(points[points.length - 1].size_B)}`);
+  for (let i = 0; i < CURVE_SIZES.length; i += STEP) {
+    const at = x(CURVE_SIZES[i]);
+    root.append("line").attr("class", "axis").attr("x1", at).attr("x2", at).attr("y1", TOP).attr("y2", HEIGHT - BOTTOM);
+    root.append("text").attr("x", at).attr("y", HEIGHT - 14).attr("text-anchor", i + STEP < CURVE_SIZES.length ? "middle" : "end").text(size_text(CURVE_SIZES[i]));
+  }
+  for (const tick of y.ticks(6).filter((value) => Math.abs(Math.log10(value) % 1) < 1e-9)) {
+    root.append("line").attr("class", "axis").attr("x1", LEFT).attr("x2", WIDTH - RIGHT).attr("y1", y(tick)).attr("y2", y(tick));
+    root.append("text").attr("x", LEFT - 6).attr("y", y(tick) + 4).attr("text-anchor", "end").text(time_text(tick));
+  }
+  const band = area<Point>().x((p) => x(p.size_B)).y0((p) => y(p.low_s)).y1((p) => y(p.high_s));
+  const curve = line<Point>().x((p) => x(p.size_B)).y((p) => y(p.time_s));
+  root.append("path").attr("class", "band").attr("d", band(points));
+  if (before.length) root.append("path").attr("class", "before").attr("d", curve(before));
+  root.append("path").attr("class", "line").attr("d", curve(points));
+  const at = Math.min(Math.max(x(here_B), LEFT), WIDTH - RIGHT);
+  root.append("line").attr("class", "here").attr("x1", at).attr("x2", at).attr("y1", TOP).attr("y2", HEIGHT - BOTTOM);
+  holder.append(svg, h("p", { class: "quiet" }, `band: 90 % interval; ${before.length ? "dashed: without edits; " : ""}upright: ${size_text(here_B)}`));
+}

@@ -1,0 +1,179 @@
+import { show_answer, show_error } from "./answer";
+import { CURVE_SIZES, Point, show_curve } from "./curve";
+import { fill, h, part } from "./dom";
+import { draw } from "./drawing";
+import { Actions, kind_between, show_edits, show_selection } from "./edits";
+import { show_exports } from "./exports";
+import { layout_of } from "./layout";
+import { address_of, collective_query, machine_query, of_address } from "./question";
+import { Choices, answer_of, choices, machine_of } from "./service";
+import { Answer, Machine, Question } from "./types";
+import { bytes_of } from "./units";
+
+const AT_ONCE = 4;  // questions of a curve
+const GPUS = "GPUs of a node";
+
+const field_name = (label: string): string => label.replace(/\W/g, "-");
+
+let question: Question = of_address(location.hash);
+let machine: Machine | null = null, base: Machine | null = null, answer: Answer | null = null;
+let selected = "", joining = "", ring = -1;
+let asking = new AbortController();
+let shown_fields = 0;  // beside those that are always there
+
+/** Numbers of "0-3,6"; all where nothing is said. */
+function members(): Set<number> {
+  const found = new Set<number>();
+  if (!question.gpus) for (let i = 0; i < (machine?.gpus ?? 0); i += 1) found.add(i);
+  for (const piece of question.gpus.split(",").filter(Boolean)) {
+    const ends = piece.split("-").map(Number);
+    for (let i = ends[0]; i <= (ends[1] ?? ends[0]); i += 1) found.add(i);
+  }
+  return found;
+}
+
+function change(some: Partial<Question>): void {
+  question = { ...question, ...some };
+  const address = address_of(question);
+  if (address !== location.hash) history.pushState(null, "", address);
+  void ask();
+}
+
+const actions: Actions = {
+  add: (edit) => change({ edits: [...question.edits, edit] }),
+  undo: (index) => change({ edits: question.edits.filter((_, i) => i !== index) }),
+  join: (from) => { joining = from; show_machine(); },
+  toggle: (gpu) => {
+    const all = members(), number = Number(gpu.replace("gpu", ""));
+    if (!all.delete(number)) all.add(number);
+    const left = [...all].sort((a, b) => a - b);
+    change({ gpus: left.length === machine?.gpus ? "" : left.join(",") });
+    const field = part("question").querySelector<HTMLInputElement>(`[name="${field_name(GPUS)}"]`);
+    if (field) field.value = question.gpus;
+  },
+};
+
+function pick(id: string): void {
+  if (joining && machine?.devices.some((d) => d.id === id) && id !== joining) {
+    const from = joining;
+    joining = "";
+    actions.add(`add ${from}-${id}:${kind_between(base!, from, id)}:1`);
+    return;
+  }
+  selected = selected === id ? "" : id;
+  show_machine();
+  document.querySelector<SVGElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
+}
+
+function show_machine(): void {
+  if (!machine || !base) return;
+  const now = new Map(machine.cables.map((c) => [c.id, c])), removed = new Set(base.cables.filter((c) => !now.has(c.id)).map((c) => c.id));
+  const were = new Map(base.cables.map((c) => [c.id, c]));
+  const changed = new Set(machine.cables.filter((c) => were.get(c.id)?.count !== c.count || were.get(c.id)?.bandwidth_Bps !== c.bandwidth_Bps).map((c) => c.id));
+  const ghosts = { ...machine, cables: [...machine.cables, ...base.cables.filter((c) => removed.has(c.id))] };
+  const hot = new Set<string>();
+  for (const constraint of answer?.bottleneck ?? []) {
+    const inside = constraint.replace(/^node\d+\//, ""), ends = inside.split("->");
+    hot.add(constraint.split("/")[0]).add(ends.join("-")).add([...ends].reverse().join("-"));
+  }
+  const layout = layout_of(ghosts, question.nodes);
+  const channels = (answer?.channels ?? []).filter((channel) => channel.length > 1);
+  const rings = ring < 0 ? [] : ring >= channels.length ? channels : [channels[ring]];
+  const names = new Set([...members()].map((number) => `gpu${number}`));
+  draw(document.getElementById("drawing") as unknown as SVGSVGElement, { layout, members: names, hot, removed, changed, selected, rings }, pick);
+  show_selection(machine, base, selected, joining, names.has(selected), actions);
+  show_edits(question.edits, actions);
+  const turn = (to: number) => () => { ring = to; show_machine(); };
+  fill("drawing-tools",
+    ...(channels.length ? [h("span", { class: "quiet" }, "channels:"), h("button", { type: "button", "aria-pressed": ring < 0, onclick: turn(-1) }, "none"),
+      ...channels.slice(0, 8).map((_, i) => h("button", { type: "button", "aria-pressed": ring === i, onclick: turn(i) }, String(i))),
+      h("button", { type: "button", "aria-pressed": ring >= channels.length, onclick: turn(channels.length) }, "all")] : []),
+    layout.hidden ? h("span", { class: "quiet" }, `not drawn: ${layout.hidden}`) : "");
+}
+
+async function curve(asked: Question, gpus: number, signal: AbortSignal): Promise<Point[]> {
+  const points: Point[] = [], left = [...CURVE_SIZES];
+  const worker = async (): Promise<void> => {
+    for (let size = left.shift(); size !== undefined; size = left.shift()) {
+      const one = await answer_of(collective_query(asked, gpus, size), signal).catch(() => null);
+      if (one) points.push({ size_B: size, time_s: one.time_s, low_s: one.time_low_s, high_s: one.time_high_s });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return points.sort((a, b) => a.size_B - b.size_B);
+}
+
+async function ask(): Promise<void> {
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking, asked = question, bare = { ...asked, edits: [] };
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    [machine, base] = await Promise.all([machine_of(machine_query(asked), signal), machine_of(machine_query(bare), signal)]);
+    part("title").textContent = machine.title;
+    const [now, before] = await Promise.all([answer_of(collective_query(asked, machine.gpus), signal), asked.edits.length ? answer_of(collective_query(bare, machine.gpus), signal) : null]);
+    answer = now;
+    show_answer(now, before);
+    show_machine();
+    show_exports(asked, machine.gpus, now);
+    document.body.removeAttribute("aria-busy");
+    const [line, dashed] = await Promise.all([curve(asked, machine.gpus, signal), asked.edits.length ? curve(bare, machine.gpus, signal) : []]);
+    if (!signal.aborted) show_curve(line, dashed, bytes_of(asked.size));
+  } catch (problem) {
+    if (signal.aborted) return;
+    answer = null;
+    show_machine();
+    fill("share");
+    show_error((problem as Error).message);
+    fill("curve");
+    document.body.removeAttribute("aria-busy");
+  }
+}
+
+function form(all: Choices): void {
+  const listed = (key: "platform" | "op" | "library", options: string[], name: string): HTMLElement => {
+    const made = h("select", { name: key, onchange: () => {
+      const other = key === "platform";
+      change({ [key]: made.value, ...(other ? { gpus: "", edits: [], beside: null, library: "" } : {}) });
+      if (other) form(all);
+    } },
+      ...options.map((one) => h("option", { value: one, selected: one === question[key] }, one || "usual")));
+    return h("label", {}, name, made);
+  };
+  const typed = (value: string, name: string, hint: string, set: (text: string) => void): HTMLElement => {
+    const made = h("input", { value, placeholder: hint, name: field_name(name), autocomplete: "off", onchange: () => set(made.value.trim()) });
+    return h("label", {}, name, made);
+  };
+  shown_fields = question.beside ? 2 : 0;
+  const beside = question.beside ?? { op: "", size: "64MiB", gpus: "" };
+  const with_op = h("select", { name: "beside", onchange: () => change({ beside: with_op.value ? { ...(question.beside ?? { size: "64MiB", gpus: "0-1" }), op: with_op.value } : null }) },
+    ...["", ...all.ops].map((one) => h("option", { value: one, selected: one === beside.op }, one || "nothing")));
+  fill("question",
+    listed("platform", all.platforms.includes(question.platform) ? all.platforms : [question.platform, ...all.platforms], "platform"), listed("op", all.ops, "operation"),
+    typed(question.size, "size", "64MiB", (size) => change({ size })), typed(question.gpus, GPUS, "all", (gpus) => change({ gpus })),
+    typed(String(question.nodes), "nodes", "1", (nodes) => change({ nodes: Math.max(1, Math.trunc(Number(nodes)) || 1) })), listed("library", ["", ...all.libraries], "library"),
+    h("label", {}, "at the same time", with_op),
+    question.beside ? typed(beside.size, "its size", "64MiB", (size) => change({ beside: { ...question.beside!, size } })) : "",
+    question.beside ? typed(beside.gpus, "its GPUs", "0-1", (gpus) => change({ beside: { ...question.beside!, gpus } })) : "");
+}
+
+async function begin(): Promise<void> {
+  part("question").addEventListener("submit", (submitted) => submitted.preventDefault());
+  try {
+    const all = await choices();
+    const again = (): void => { question = of_address(location.hash); selected = joining = ""; form(all); void ask(); };
+    addEventListener("popstate", again);
+    addEventListener("hashchange", again);
+    part("question").addEventListener("change", () => {
+      const fields = question.beside ? 2 : 0, focused = (document.activeElement as HTMLInputElement | null)?.name;
+      if (fields === shown_fields) return;
+      form(all);
+      part("question").querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
+    });
+    again();
+  } catch (problem) {
+    show_error((problem as Error).message);
+  }
+}
+
+void begin();

@@ -1,0 +1,27 @@
+// The service behind the page.
+import { Answer, Machine } from "./types";
+
+export interface Choices { platforms: string[]; ops: string[]; libraries: string[] }
+
+async function read<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {
+  const sent = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal } : { signal };
+  let reply: Response;
+  try {
+    reply = await fetch(path, sent);
+  } catch (problem) {
+    if (signal?.aborted) throw problem;
+    throw new Error("linkcast does not answer: is 'linkcast ui' still running?");
+  }
+  const value = await reply.json();
+  if (!reply.ok || value.error) throw new Error(value.error ?? `status ${reply.status}`);
+  return value as T;
+}
+
+export const machine_of = (query: object, signal?: AbortSignal): Promise<Machine> => read("v1/query", query, signal);
+export const answer_of = (query: object, signal?: AbortSignal): Promise<Answer> => read("v1/query", query, signal);
+
+export async function choices(): Promise<Choices> {
+  const [platforms, schema] = await Promise.all([read<{ id: string; gpus: number }[]>("v1/platforms"), read<any>("v1/schema")]);
+  const keys = schema.$defs.collective_query.properties;
+  return { platforms: platforms.filter((one) => one.gpus > 1).map((one) => one.id), ops: keys.op.enum, libraries: keys.library.anyOf[0].enum };
+}

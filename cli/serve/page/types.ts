@@ -1,0 +1,15 @@
+// What linkcast answers, as docs/reference.md says.
+export interface Device { id: string; kind: string; model: string }
+export interface Cable { id: string; a: string; b: string; kind: string; count: number; bandwidth_Bps: number }
+export interface Machine { name: string; title: string; gpus: number; default_library: string; devices: Device[]; cables: Cable[] }
+export interface Term { label: string; time_s: number; time_share: number; uncertainty_share: number; source: string }
+export interface Answer {
+  time_s: number; time_low_s: number; time_high_s: number; algbw_Bps: number; busbw_Bps: number;
+  library: string; algorithm: string; protocol: string; ranks: number; channels: number[][];
+  bottleneck: string[]; warnings: string[]; terms?: Term[]; hint?: string; slowdown?: number;
+}
+export interface Beside { op: string; size: string; gpus: string }
+/** All that the page asks; its address holds it. */
+export interface Question {
+  platform: string; op: string; size: string; gpus: string; nodes: number; library: string; edits: string[]; beside: Beside | null;
+}

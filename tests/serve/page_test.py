@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""The interactive page in a real browser: what it shows is what the command line answers."""
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import service
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    print("skipped: python3-selenium is not installed")
+    sys.exit(77)
+if not shutil.which("chromium") or not shutil.which("chromedriver"):
+    print("skipped: chromium or chromium-driver is not installed")
+    sys.exit(77)
+
+PATIENCE_S = 60  # machines are busy
+BLOBS = "window.saved = []; const real = URL.createObjectURL; URL.createObjectURL = (blob) => { window.saved.push(blob); return real.call(URL, blob); };"
+
+
+class Browser:
+    def __init__(self):
+        options = webdriver.ChromeOptions()
+        for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+            options.add_argument(word)
+        options.binary_location = shutil.which("chromium")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options)
+        self.size(1280, 900)
+
+    def size(self, width: int, height: int) -> None:
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def script(self, text: str, *words: object) -> object:
+        return self.driver.execute_script("return " + text, *words)
+
+    def wait(self, text: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not self.script(text):
+            if time.monotonic() > end:
+                raise AssertionError(f"never true: {text}; the page shows: {self.driver.find_element(By.TAG_NAME, 'body').text}")
+            time.sleep(0.02)
+
+    def settled(self) -> None:
+        """The forecast is there; its curve may still come."""
+        self.wait("!document.body.hasAttribute('aria-busy') && (document.querySelector('.time') || document.querySelector('.error')) !== null")
+
+    def text(self, where: str) -> str:
+        return self.driver.find_element(By.CSS_SELECTOR, where).text
+
+    def click(self, where: str) -> None:
+        self.script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", self.driver.find_element(By.CSS_SELECTOR, where))
+
+    def press(self, name: str) -> None:
+        self.driver.find_element(By.XPATH, f"//button[text()='{name}']").click()
+
+    def type(self, name: str, text: str) -> None:
+        field = self.driver.find_element(By.NAME, name)
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+
+
+class Types(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("tsc"), "node-typescript is not installed")
+    def test_they_fit(self):
+        checked = subprocess.run(["tsc", "-p", "cli/serve/page/tsconfig.json"], capture_output=True, text=True, check=False)
+        self.assertEqual((checked.returncode, checked.stdout), (0, ""))
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.process = subprocess.Popen([service.PROGRAM, "ui", "--no-browser"], stdout=subprocess.PIPE, text=True)
+        cls.address = re.search(r"http://\S+", cls.process.stdout.readline()).group()
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.driver.quit()
+        cls.process.send_signal(signal.SIGINT)
+        assert cls.process.wait(30) == 0
+        cls.process.stdout.close()
+
+    def open(self, question: str) -> Browser:
+        self.browser.driver.get("about:blank")
+        self.browser.driver.get(self.address + "#" + question)
+        self.browser.settled()
+        return self.browser
+
+    def answer(self, browser: Browser) -> dict:
+        """Of the command line that the page shows."""
+        words = shlex.split(browser.text("#command"))
+        self.assertEqual(words[0], "linkcast")
+        done = subprocess.run([service.PROGRAM, *words[1:], "--json"], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    def assert_as_the_command_says(self, browser: Browser):
+        value, unit = browser.text(".time").split()
+        self.assertAlmostEqual(float(value) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit] / self.answer(browser)["time_s"], 1, delta=1e-3)
+
+    def test_a_forecast_is_that_of_the_command_it_shows(self):
+        for question in ("platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3", "platform=hgx-h100&op=alltoall&size=1GB&nodes=4",
+                         "platform=v100-dgx1&op=broadcast&size=1M&edit=remove+gpu0-gpu3&edit=slow+gpu5:1.2",
+                         "platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3&beside=all_reduce,64MiB,4-7"):
+            with self.subTest(question):
+                self.assert_as_the_command_says(self.open(question))
+
+    def test_a_cable_is_removed_shown_shared_and_put_back(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3")
+        before = browser.text(".time")
+        browser.click("[data-id='gpu0-gpu3']")
+        browser.press("remove")
+        browser.wait("document.getElementById('change') !== null")
+        self.assertEqual(browser.text("#edits li"), "remove gpu0-gpu3\u00d7")
+        self.assertIn(before, browser.text("#change"))
+        self.assertNotEqual(before, browser.text(".time"))
+        self.assertIn("removed", browser.script("document.querySelector('[data-id=\"gpu0-gpu3\"]').getAttribute('class')"))
+        self.assert_as_the_command_says(browser)
+        after = browser.text(".time")
+        browser.driver.refresh()  # the address holds it all
+        browser.settled()
+        self.assertEqual(after, browser.text(".time"))
+        browser.click("#edits button")
+        browser.wait(f"document.querySelector('.time')?.textContent === {json.dumps(before)}")
+        self.assertEqual(browser.driver.find_elements(By.CSS_SELECTOR, "#edits li"), [])
+
+    def test_devices_are_joined_slowed_and_left_out(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0,5")
+        before = self.answer(browser)["time_s"]
+        browser.click("[data-id='gpu0']")
+        browser.press("join with ...")
+        browser.click("[data-id='gpu5']")
+        browser.wait("document.querySelectorAll('#edits li').length === 1 && document.getElementById('change') !== null")
+        self.assertIn("add gpu0-gpu5:nvlink2:1", browser.text("#edits"))
+        self.assertLess(self.answer(browser)["time_s"], before)
+        browser.click("[data-id='gpu3']")
+        browser.press("let it take part")
+        browser.wait("document.getElementById('command').textContent.includes('0,3,5')")
+        browser.click("[data-id='gpu3']")
+        browser.click("[data-id='gpu0']")
+        browser.press("twice as slow")
+        browser.wait("document.getElementById('command').textContent.includes('slow gpu0:2')")
+        self.assert_as_the_command_says(browser)
+
+    def test_keyboard_alone(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB")
+        browser.script("document.querySelector('[data-id=\"gpu0-gpu4\"]').focus()")
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.assertIn("gpu0-gpu4: ", browser.text("#selection"))
+        self.assertEqual(browser.script("document.activeElement.getAttribute('data-id')"), "gpu0-gpu4")
+        unnamed = browser.script("[...document.querySelectorAll('button, input, select, [tabindex=\"0\"]')].filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length")
+        self.assertEqual(unnamed, 0)
+
+    def test_wrong_input_is_one_line_and_the_page_goes_on(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB")
+        for name, wrong, says in (("size", "much", "size"), ("GPUs-of-a-node", "0-9", "gpu")):
+            with self.subTest(name):
+                right = browser.driver.find_element(By.NAME, name).get_attribute("value")
+                browser.type(name, wrong)
+                browser.wait("document.querySelector('.error') !== null")
+                self.assertIn(says, browser.text(".error"))
+                browser.type(name, right)
+                browser.wait("document.querySelector('.error') === null && document.querySelector('.time') !== null")
+
+        self.assertIn("gpu0-gpu9", self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&edit=remove+gpu0-gpu9").text(".error"))
+        self.assertIn("no-such", self.open("platform=no-such&op=all_reduce&size=1MiB").text(".error"))
+
+    def test_large_machines_stay_readable(self):
+        overlaps = """(() => { const boxes = [...document.querySelectorAll('#drawing rect')].map((r) => r.getBoundingClientRect());
+            const frame = document.getElementById('drawing').getBoundingClientRect(); let bad = 0;
+            boxes.forEach((a, i) => { if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.bottom > frame.bottom + 1 || a.top < frame.top - 1) bad += 1;
+              boxes.slice(i + 1).forEach((b) => { if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) bad += 1; }); });
+            return [boxes.length, bad]; })()"""
+        for question, least in (("platform=gb200-nvl72", 73), ("platform=hgx-h100&nodes=64", 30 + 64), ("platform=dgx2", 50), ("platform=summit&nodes=2", 12), ("platform=lumi", 10)):
+            for width in (1280, 390):
+                with self.subTest(question, width=width):
+                    self.browser.size(width, 900)
+                    boxes, bad = self.open(question + "&op=all_reduce&size=1MiB").script(overlaps)
+                    self.assertGreaterEqual(boxes, least)
+                    self.assertEqual(bad, 0)
+                    self.assertLessEqual(self.browser.script("document.documentElement.scrollWidth"), width)
+        self.browser.size(1280, 900)
+
+    def test_exports(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB")
+        browser.script("(() => { " + BLOBS + " })()")
+        for name, kind in (("SVG", "image/svg+xml"), ("PNG", "image/png"), ("JSON", "application/json")):
+            count = browser.script("window.saved.length")
+            browser.press(name)
+            browser.wait(f"window.saved.length > {count}")
+            self.assertEqual(browser.script("window.saved[window.saved.length - 1].type"), kind)
+            self.assertGreater(browser.script("window.saved[window.saved.length - 1].size"), 1000)
+
+    def test_curve_and_channels(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3")
+        browser.wait("document.querySelector('#curve .line') !== null")
+        self.assertGreaterEqual(browser.script("document.querySelector('#curve .line').getAttribute('d').split('L').length"), 31)
+        browser.press("all")
+        self.assertEqual(browser.script("document.querySelectorAll('#drawing .ring').length"), len(self.answer(browser)["channels"]))
+
+    def test_answers_come_at_once_and_nothing_fails_silently(self):
+        browser = self.open("platform=hgx-h100&op=all_reduce&size=64MiB")
+        took = []
+        for number in range(20):
+            begin = time.monotonic()
+            browser.type("size", f"{number + 1}MiB")
+            browser.wait(f"!document.body.hasAttribute('aria-busy') && document.getElementById('command').textContent.includes(' {number + 1}MiB ')")
+            took.append(time.monotonic() - begin)
+        print(f"from typing a size to its forecast: 95 % within {1000 * sorted(took)[18]:.0f} ms")
+        self.assertLess(sorted(took)[18], 5)
+        severe = [line for line in browser.driver.get_log("browser") if line["level"] == "SEVERE" and "400" not in line["message"]]
+        self.assertEqual(severe, [])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("SE_OFFLINE", "true")
+    service.main()
