@@ -195,6 +195,40 @@ Tolerance read_tolerance(ObjectReader r) {
   return tolerance;
 }
 
+/// A day as 2026-11-23: sorts by date as text.
+bool is_day(const std::string& text) {
+  const std::string shape = "0000-00-00";
+  if (text.size() != shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  return true;
+}
+
+EarlierReading read_earlier(ObjectReader& r) {
+  static const std::set<std::string> kParts = {"role", "predicate", "tolerance", "expected", "quantities"};
+  EarlierReading earlier{r.required<std::string>("date"), r.raw("was"),
+                         r.choice("verdict", {"pass", "fail", "refuted-by-data", "not-modelled"}),
+                         r.required<std::string>("why")};
+  if (!is_day(earlier.date)) r.fail("date", "must be a day, as 2026-11-23");
+  if (!earlier.was.is_object() || earlier.was.empty()) r.fail("was", "must give what changed, as it was");
+  for (const auto& part : earlier.was.items())
+    if (kParts.count(part.key()) == 0) r.fail("was", "has '" + part.key() + "', which is no part of a reading");
+  if (earlier.why.size() < 20) r.fail("why", "must give the reason, in 20 characters or more");
+  r.finish();
+  return earlier;
+}
+
+std::vector<EarlierReading> read_history(ObjectReader& r) {
+  std::vector<EarlierReading> history;
+  if (!r.has("history")) return history;
+  for (ObjectReader& entry : r.objects("history")) {
+    history.push_back(read_earlier(entry));
+    if (history.size() > 1 && history.back().date < history[history.size() - 2].date)
+      r.fail("history", "is not in the order of its dates");
+  }
+  return history;
+}
+
 void check_predicate(ObjectReader& r, const Claim& claim) {
   const auto used = variables_of(claim.predicate, claim.pointer + "/predicate");
   if ((used.count("tol") > 0) != claim.tolerance.value.has_value())
@@ -218,6 +252,10 @@ void read_setup(ObjectReader& r, Claim& claim) {
   claim.tolerance = read_tolerance(r.object("tolerance"));
   if (auto data = r.optional_object("data")) claim.data = read_data(*data);
   claim.note = r.optional<std::string>("note").value_or("");
+  claim.history = read_history(r);
+  if (r.has("counterexample")) claim.counterexample = r.raw("counterexample");
+  if (!claim.counterexample.is_null() && (!claim.counterexample.is_object() || claim.counterexample.empty()))
+    r.fail("counterexample", "must be an object of query keys");
   check_predicate(r, claim);
 }
 

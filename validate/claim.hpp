@@ -93,6 +93,14 @@ enum class Role {
 };
 const std::string& to_text(Role role);
 
+/// An earlier reading of a row, before it was changed.
+struct EarlierReading {
+  std::string date;     ///< of the change, as 2026-11-23
+  Json was;             ///< what changed, as it was: role, predicate, tolerance, expected; in words: quantities
+  std::string verdict;  ///< under it, just before
+  std::string why;      ///< it was changed
+};
+
 struct Claim {
   std::string id, paper, section, system, kind, claim_class, statement, source;
   Role role = Role::kPredicted;
@@ -106,7 +114,11 @@ struct Claim {
   std::string predicted_unit;  ///< where the numbers shown are not of the claim's unit
   Tolerance tolerance;
   std::optional<ClaimData> data;
-  std::string note;     ///< how the statement was read, or why it is known to fail
+  std::string note;                     ///< how the statement was read, or why it is known to fail
+  std::vector<EarlierReading> history;  ///< oldest first
+  /// Of a predicted row that wiring decides, whatever the parameters: changes to its queries with which it is false, so
+  /// that it is no matter of form. Else null.
+  Json counterexample;
   std::string pointer;  ///< "<file>:<json pointer>" for messages
 };
 

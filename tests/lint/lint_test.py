@@ -11,6 +11,7 @@ import constants_source
 import include_rules
 import labels
 import messages
+import readings
 import rooms
 import tree_rules
 import words
@@ -161,6 +162,29 @@ class Labels(unittest.TestCase):
             for name, words in labels.of_suite(suite).items():
                 self.assertTrue(known & set(words), name)
                 self.assertFalse(suite != "unit" and [word for word in words if "unit" in word], name)
+
+
+class Readings(unittest.TestCase):
+    ROW = {"id": "X-1", "role": "predicted", "predicate": "a < tol", "expected": None, "tolerance": {"value": 0.1}}
+
+    def found(self, *entries: dict, **changes: object) -> list[str]:
+        row = self.ROW | changes | {"history": list(entries)}
+        return readings.all_findings([row], {"X-1": readings.reading(self.ROW)})
+
+    def test_a_change_needs_its_entry(self):
+        wider = {"tolerance": {"value": 0.2}}
+        self.assertEqual(self.found(), [])
+        self.assertIn("changed without an entry", self.found(**wider)[0])
+        self.assertEqual(self.found({"was": {"tolerance": 0.1}}, **wider), [])
+        self.assertIn("was not what history says", self.found({"was": {"tolerance": 0.15}}, **wider)[0])
+        self.assertIn("does not say what predicate was", self.found({"was": {"role": "fitted"}}, predicate="a < 1")[0])
+        # Two steps: the first entry has what was recorded.
+        self.assertEqual(self.found({"was": {"tolerance": 0.1}}, {"was": {"tolerance": 0.15}}, **wider), [])
+        self.assertEqual(self.found({"was": {"quantities": "the median"}}, quantities={"a": {}}), [])
+
+    def test_rows_come_and_go(self):
+        self.assertEqual(readings.all_findings([self.ROW], {}), ["X-1: not recorded"])
+        self.assertEqual(readings.all_findings([], {"X-1": readings.reading(self.ROW)}), ["X-1: recorded, but no row"])
 
 
 class Words(unittest.TestCase):

@@ -97,6 +97,33 @@ Json changed(const std::string& pointer, const Json& value) {
 
 }  // namespace
 
+TEST_CASE("a row keeps its earlier readings, with day and reason", "[paper]") {
+  Json changed = row();
+  const Json entry{{"date", "2026-11-23"},
+                   {"was", {{"tolerance", 0.05}}},
+                   {"verdict", "fail"},
+                   {"why", "printed with one digit, half a unit of it"}};
+  changed["history"] = Json::array({entry});
+  const auto read = read_row(changed).at(0).history;
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].date == "2026-11-23");
+  CHECK(read[0].was == Json{{"tolerance", 0.05}});
+  const auto refused = [&](const std::string& key, const Json& value) {
+    Json bad = changed;
+    bad["history"][0][key] = value;
+    return test::error_of([&] { read_row(bad); });
+  };
+  CHECK(refused("date", "23.11.2026").find("/claims/0/history/0/date: must be a day") != std::string::npos);
+  CHECK(refused("was", Json::object()).find("must give what changed") != std::string::npos);
+  CHECK(refused("was", Json{{"note", "x"}}).find("has 'note', which is no part") != std::string::npos);
+  CHECK(refused("verdict", "fine").find("/claims/0/history/0/verdict") != std::string::npos);
+  CHECK(refused("why", "it failed").find("must give the reason") != std::string::npos);
+  Json earlier = entry;
+  earlier["date"] = "2026-11-21";
+  changed["history"].push_back(earlier);
+  CHECK(test::error_of([&] { read_row(changed); }).find("not in the order") != std::string::npos);
+}
+
 TEST_CASE("a row passes or fails by its predicate on simulated numbers", "[paper]") {
   const auto claims = read_row(row());
   const auto good = validate::evaluate(simulation(2.1), ".", claims).front();
