@@ -56,11 +56,20 @@ def all_findings(rows: list[dict], recorded: dict) -> list[str]:
     return found + [line for row in rows if row["id"] in recorded for line in findings(row, recorded[row["id"]])]
 
 
+def listed(rows: list[dict]) -> list[str]:
+    return [f"{row['id']} {entry['date']} {', '.join(entry['was'])} changed after {entry['verdict']}: {entry['why']}"
+            for row in rows for entry in row.get("history", [])]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="take the present state, once every change has its entry")
+    parser.add_argument("--list", action="store_true", help="every change of every row")
     options = parser.parse_args()
     rows = [row for path in sorted(CLAIMS.glob("*.json")) for row in json.loads(path.read_text())["claims"]]
+    if options.list:
+        print(*listed(rows), sep="\n")
+        return
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     found = all_findings(rows, recorded)
     if options.record:
