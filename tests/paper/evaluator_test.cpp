@@ -97,6 +97,16 @@ Json changed(const std::string& pointer, const Json& value) {
 
 }  // namespace
 
+TEST_CASE("a row may name a counterexample of other queries", "[paper]") {
+  Json with = row();
+  with["counterexample"] = {{"platform", "square"}};
+  CHECK(read_row(with).at(0).counterexample == Json{{"platform", "square"}});
+  CHECK(read_row(row()).at(0).counterexample.is_null());
+  with["counterexample"] = "square";
+  CHECK(test::error_of([&] { read_row(with); }).find("/claims/0/counterexample: must be an object of query keys") !=
+        std::string::npos);
+}
+
 TEST_CASE("a row keeps its earlier readings, with day and reason", "[paper]") {
   Json changed = row();
   const Json entry{{"date", "2026-11-23"},
