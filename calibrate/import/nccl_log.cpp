@@ -46,6 +46,14 @@ void note_settings(const TextFile& file, NcclRun& run) {
 
 std::string place_of(const TextFile& file) { return fmt::format("{}:{}", file.path(), file.number()); }
 
+/// The ranks before this one, where the log begins among the ranks of one node: their devices have the ranks' numbers.
+std::vector<NcclRank> ranks_before(const NcclRank& first) {
+  std::vector<NcclRank> ranks;
+  for (int rank = 0; rank < first.rank; ++rank)  // each a process of its own, or none that is known
+    ranks.push_back({rank, first.group, rank, first.host, "", first.gpu, fmt::format("before {}", rank)});
+  return ranks;
+}
+
 void read_rank(const TextFile& file, NcclRun& run) {
   static const Regex rank(
       R"(Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
@@ -53,10 +61,17 @@ void read_rank(const TextFile& file, NcclRun& run) {
   if (!match) file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
   const auto number = whole_number(match[1]), device = whole_number(match[5]);
   const auto group = match.has(2) ? whole_number(match[2]) : 0;
-  if (number != static_cast<int>(run.ranks.size()))
+  if (!number || !device || !group) file.fail("rank, device or group is no number");
+  NcclRank read{*number, *group, *device, match[4], match[6], match[7], match[3]};
+  constexpr int kMost = 64;  // GPUs of a node whose first ranks may be cut off. source: ours, more than a node has
+  if (run.ranks.empty() && run.settings.empty() && read.rank == read.device && read.rank > 0 && read.rank < kMost) {
+    run.ranks = ranks_before(read);
+    run.notes.push_back(fmt::format("assumed: ranks 0 to {}, whose lines are cut off, ran on {} like rank {}.",
+                                    read.rank - 1, read.host, read.rank));
+  }
+  if (read.rank != static_cast<int>(run.ranks.size()))
     file.fail(fmt::format("rank {} stands where rank {} is due", match[1], run.ranks.size()));
-  if (!device || !group) file.fail("device or group is no number");
-  run.ranks.push_back({*number, *group, *device, match[4], match[6], match[7], match[3]});
+  run.ranks.push_back(std::move(read));
 }
 
 const std::string kSize = "size", kTime = "time", kWrong = "#wrong";  // columns
@@ -125,11 +140,15 @@ void check_rate(const TextFile& file, const NcclRow& row, const NcclTiming& timi
                     timing.time, rate, row.size_B));
 }
 
+std::string short_text(std::size_t values, std::size_t columns) {
+  return fmt::format("has {} values for {} columns", values, columns);
+}
+
 /// Text behind the last column is another process's.
 NcclRow read_row(const TextFile& file, const Columns& head) {
   auto words = words_of(file.line());
   const Columns columns = filled(words, head);
-  if (words.size() < columns.size()) file.fail(fmt::format("has {} values for {} columns", words.size(), head.size()));
+  if (words.size() < columns.size()) file.fail(short_text(words.size(), head.size()));
   std::string& last = words[columns.size() - 1];
   last = without_glue(last, columns.back());
   static const std::map<std::string, std::string NcclRow::*> kTexts{
@@ -258,9 +277,16 @@ void TextReader::read_table(const Columns& columns) {
   if (run_.place.empty()) run_.place = place_of(file_);
   read_head(file_, columns);
   passed_over_ = 0;
+  std::optional<std::pair<int, std::string>>
+      cut;  // the last row, where the log ends inside it: line, and what is wrong
   for (; !file_.at_end() && !ends_table() && !begins_run(); file_.next()) {
     const auto words = words_of(file_.line());
     const bool row = words.size() > 1 && whole_size(words[0]) && whole_size(words[1]);
+    if (row && cut) file_.fail_at(cut->first, cut->second);
+    if (row && words.size() < filled(words, columns).size()) {
+      cut.emplace(file_.number(), short_text(words.size(), columns.size()));
+      continue;
+    }
     if (row) {
       run_.rows.push_back(read_row(file_, columns));
       continue;
@@ -268,6 +294,8 @@ void TextReader::read_table(const Columns& columns) {
     note_settings(file_, run_);
     if (!words.empty() && words.front() != "#" && !is_debug_line(file_.line())) pass_over();
   }
+  if (cut && (!file_.at_end() || run_.rows.empty())) file_.fail_at(cut->first, cut->second);
+  if (cut) run_.notes.push_back(fmt::format("Left out: line {}, which is cut off.", cut->first));
   if (run_.rows.empty()) file_.fail("the table has no row");
   if (passed_over_ > 3) run_.notes.push_back(fmt::format("{} lines of the table were passed over.", passed_over_));
   if (file_.at_end() || !ends_table())

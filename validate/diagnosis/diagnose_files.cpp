@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <sstream>
+#include <tuple>
 
 #include "sim/base/table.hpp"
 #include "sim/base/text.hpp"
@@ -67,16 +70,11 @@ void check_library(const std::string& library) {
 
 }  // namespace
 
-DiagnosedFile diagnose_file(catalogue::Catalogue& catalogue, const LogRequest& request, const std::string& path) {
-  check_library(request.format.library);
-  std::string id = request.platform, chosen;
-  if (id.empty()) {
-    FoundPlatforms found = platforms_of(catalogue, read_log(request.format, "box", path));
-    if (found.fits.size() != 1) throw UndecidedPlatform(path, std::move(found));
-    id = found.fits.front();
-    chosen = id + ": the one shipped machine " + (found.alike ? "that is nearly " : "of ") + found.said;
-    if (!found.variants.empty()) chosen += "; set platform to " + joined(found.variants, " or ") + " if it is one";
-  }
+namespace {
+
+/// @param chosen  why this platform, where the log decided; empty: it was given
+DiagnosedFile diagnose_against(catalogue::Catalogue& catalogue, const LogRequest& request, const std::string& path,
+                               const std::string& id, const std::string& chosen) {
   const Platform& platform = catalogue.machine(id)->platform();
   const DiagnosedLog log = read_log(request.format, platform.topology().name, path);
   if (!request.force && chosen.empty()) check_gpus(log, platform, id);
@@ -96,6 +94,42 @@ DiagnosedFile diagnose_file(catalogue::Catalogue& catalogue, const LogRequest& r
           id,
           chosen,
           facts.value("nodes", 1) > 1 ? network_text(platform) : ""};
+}
+
+/// Why the log decided on a platform, and which others it may be.
+std::string chosen_text(const FoundPlatforms& found, const std::string& id) {
+  std::vector<std::string> others = found.variants;
+  std::copy_if(found.fits.begin(), found.fits.end(), std::inserter(others, others.begin()),
+               [&](const std::string& fit) { return fit != id; });
+  const char* which = found.fits.size() > 1 ? "the likeliest of the shipped machines " : "the one shipped machine ";
+  std::string text = id + ": " + which + (found.alike ? "that is nearly " : "of ") + found.said;
+  if (!others.empty()) text += "; set platform to " + joined(others, " or ") + " if it is one";
+  return text;
+}
+
+/// Whether a log is liker the first one's platform: not faulty, then fewer points slow or fast, then surer.
+bool is_liker(const DiagnosedFile& one, const DiagnosedFile& other) {
+  const auto rank = [](const Diagnosis& found) {
+    const SizeClass* const worst = least_sure(found.classes);
+    return std::tuple(found.faulty(), found.slow + found.fast, !found.normal(), worst == nullptr ? 0 : worst->slower);
+  };
+  return rank(one.found) < rank(other.found);
+}
+
+}  // namespace
+
+DiagnosedFile diagnose_file(catalogue::Catalogue& catalogue, const LogRequest& request, const std::string& path) {
+  check_library(request.format.library);
+  if (!request.platform.empty()) return diagnose_against(catalogue, request, path, request.platform, "");
+  FoundPlatforms found = platforms_of(catalogue, read_log(request.format, "box", path));
+  if (found.fits.empty() || (found.fits.size() > 1 && !found.alike_links))
+    throw UndecidedPlatform(path, std::move(found));
+  std::optional<DiagnosedFile> likest;
+  for (const std::string& id : found.fits) {
+    DiagnosedFile file = diagnose_against(catalogue, request, path, id, chosen_text(found, id));
+    if (!likest || is_liker(file, *likest)) likest.emplace(std::move(file));
+  }
+  return std::move(*likest);
 }
 
 Json to_json(const DiagnosedFile& file) {

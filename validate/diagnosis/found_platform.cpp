@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "sim/base/parse.hpp"
 #include "sim/base/statistics.hpp"
@@ -103,6 +106,34 @@ void keep_by_rate(catalogue::Catalogue& catalogue, const DiagnosedLog& log, std:
   if (!kept.empty()) fits = std::move(kept);
 }
 
+/// The links of its GPUs, one line each.
+std::set<std::string> links_of(const Topology& wiring) {
+  std::map<std::string, int> counts;
+  for (const Cable& cable : wiring.cables) {
+    if (!is_of_family(cable.kind, CableFamily::kAccelerator)) continue;
+    for (const auto& [end, other] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
+      const Device &gpu = wiring.devices[static_cast<std::size_t>(end)],
+                   &far = wiring.devices[static_cast<std::size_t>(other)];
+      const bool through = far.kind == DeviceKind::kNvswitch;
+      if (gpu.kind == DeviceKind::kGpu)
+        counts[fmt::format("{} {} {}", gpu.id, cable.kind, through ? "nvswitch" : far.id)] += cable.count;
+    }
+  }
+  std::set<std::string> links;
+  for (const auto& [link, count] : counts) links.insert(fmt::format("{} x {}", link, count));
+  return links;
+}
+
+/// Whether machines differ only in what a log does not show: collectives of one node over links that all have.
+bool same_links(catalogue::Catalogue& catalogue, const Measurement& log, const std::vector<std::string>& ids) {
+  if (ids.empty() || !log.points.empty() ||
+      std::any_of(log.collectives.begin(), log.collectives.end(), [](const auto& c) { return c.nodes > 1; }))
+    return false;
+  const auto links = [&](const std::string& id) { return links_of(catalogue.machine(id)->platform().wiring()); };
+  const std::set<std::string> first = links(ids.front());
+  return !first.empty() && std::all_of(ids.begin(), ids.end(), [&](const auto& id) { return links(id) == first; });
+}
+
 std::string fits_text(const std::string& path, const FoundPlatforms& found) {
   if (found.said.empty()) return path + ": names no GPU: set platform to the machine that it was run on";
   if (found.fits.empty())
@@ -133,13 +164,16 @@ FoundPlatforms platforms_of(catalogue::Catalogue& catalogue, const DiagnosedLog&
   }
   found.alike = best == Likeness::kAlike && !found.fits.empty();
   const std::vector<std::string> all = found.fits;
-  catalogue::MachineFiles(catalogue.data_dir()).drop_variants(found.fits);
+  const catalogue::MachineFiles files(catalogue.data_dir());
+  files.drop_variants(found.fits);
   std::copy_if(all.begin(), all.end(), std::back_inserter(found.variants), [&](const std::string& id) {
-    return std::find(found.fits.begin(), found.fits.end(), id) == found.fits.end();
+    const auto file = files.shipped(id);
+    return std::find(found.fits.begin(), found.fits.end(), id) == found.fits.end() && !(file && file->is_what_if());
   });
   keep_by_rate(catalogue, log, found.fits);
   std::stable_partition(found.fits.begin(), found.fits.end(),
                         [&](const std::string& id) { return catalogue.machine(id)->platform().gpu_count() == gpus; });
+  found.alike_links = same_links(catalogue, log.measurement, found.fits);
   return found;
 }
 

@@ -13,6 +13,7 @@ struct FoundPlatforms {
   std::string said;                     ///< "8 x NVIDIA H100 80GB HBM3 on 2 nodes"; empty: the log names no GPU
   std::vector<std::string> variants{};  ///< of these, as clouds have them: another network
   bool alike = false;                   ///< none has this very model: these have it with another memory
+  bool alike_links = false;             ///< those that fit differ only in what the log does not show
 };
 
 FoundPlatforms platforms_of(catalogue::Catalogue& catalogue, const DiagnosedLog& log);
