@@ -3,6 +3,7 @@
 #include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "cli/plugin_pages.hpp"
 #include "sim/base/log.hpp"
@@ -26,7 +27,7 @@ void import_trace(const ImportOptions& o, Context& context) {
   tell(notes);
 }
 
-void run_import(ImportOptions& o, Context& context) {
+void import_files(ImportOptions& o, Context& context) {
   check_outputs({{"--out", o.out}}, o.request.files);
   o.request.options = key_values(o.options, "import");
   if (pipelines::gives_trace(o.format)) {
@@ -39,6 +40,11 @@ void run_import(ImportOptions& o, Context& context) {
   }();
   write_out(o.out, naming_stdin(imported.record.dump(1)) + "\n");
   tell(imported.notes);
+}
+
+void run_import(ImportOptions& o, Context& context) try { import_files(o, context); } catch (const InputError&) {
+  expect_files_of_format(o.format, o.request.files);
+  throw;
 }
 
 }  // namespace

@@ -2,34 +2,120 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
-#include <vector>
 
-#include "calibrate/import/topo_matrix.hpp"
+#include "calibrate/import/importer.hpp"
+#include "calibrate/pipelines/import_files.hpp"
+#include "calibrate/pipelines/init_machine.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/packed_file.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/base/text.hpp"
 #include "validate/diagnosis/log.hpp"
 
 namespace linkcast::cli {
 namespace {
 
+using Words = std::vector<std::pair<const char*, const char*>>;  ///< words that no other file has, and what it is
+
 bool holds(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
-/// The format of import of a recording, by words that the others do not print; empty: none is known.
-std::string recording_format(const std::string& text) {
-  static const std::vector<std::pair<const char*, const char*>> kWords{
-      {"SQLite format 3", "nsys"},         {"\"traceEvents\"", "kineto"}, {"\"pg_config\"", "flight-recorder"},
-      {"|execution_trace|", "pytorch-et"}, {"num_ranks", "goal"},         {" opCount ", "nccl-log"}};
-  for (const auto& [word, format] : kWords)
-    if (holds(text, word)) return format;
+std::string by_words(const std::string& text, const Words& words) {
+  for (const auto& [word, kind] : words)
+    if (holds(text, word)) return kind;
   return "";
 }
 
-bool says_wiring(const std::string& text) {
-  return topology_import::is_topo_matrix(text) || holds(text, "Link Type between two GPUs") || holds(text, "<system") ||
-         holds(text, "<topology") || (holds(text, "GPU 0: ") && holds(text, "(UUID: "));
+/// The format of import of a recording; empty: none is known. @param path  of that text
+std::string recording_format(const std::string& text) {
+  static const Regex actions(
+      R"((?m)^(?:rank-)?\d+ (?:init|compute \S+|Irecv \d+|Isend \d+|waitAll|allReduce \d+)\s*$)");
+  const std::string format = by_words(text, {{"SQLite format 3", "nsys"},
+                                             {"\"traceEvents\"", "kineto"},
+                                             {"\"pg_config\"", "flight-recorder"},
+                                             {"|execution_trace|", "pytorch-et"},
+                                             {"|execution_graph|", "pytorch-et"},
+                                             {"\"COMM_COLL_NODE\"", "chakra"},
+                                             {"comm_size", "chakra"},
+                                             {"num_ranks ", "goal"}});
+  return format.empty() && actions.find(text) ? "simgrid-ti" : format;
+}
+
+/// Of files that import alone reads.
+std::string other_format(const std::string& text) {
+  static const Regex subnet(R"((?m)^Switch\s+\d+\s+"S-|==\(\s*\d+X\s+[\d.]+ Gbps)"), graph(R"("choice"\s*:\s*"xpu")");
+  static const Regex slurm(R"((?m)^\s*(?:SwitchName|BlockName)=|^- topology:|^\s*cluster_default:)"),
+      matrix(R"(\A[^\n,]*,0,1(?:,\d+)*\s*\n0,)");
+  if (subnet.find(text)) return "ib-fabric";
+  if (slurm.find(text)) return "topology-conf";
+  if (graph.find(text)) return "infragraph";
+  if (matrix.find(text)) return "mgbench-csv";
+  return by_words(text, {{"\"discovery/1\"", "discovery"}, {"source,target,size_B", "csv"}});
+}
+
+/// What a file is and what does not come of it, where people paste one for another.
+std::string known_elsewhere(const std::string& text) {
+  return by_words(
+      text,
+      {{"DCGM_FI_", "fields of DCGM say how busy a machine is, not what it can: 'dcgmi diag -r 3 --json' measures"},
+       {"| NVIDIA-SMI ",
+        "nvidia-smi without arguments says how busy GPUs are, not what joins them: 'nvidia-smi topo -m' and "
+        "'nvidia-smi -L' do, 'linkcast init' reads them"},
+       {" NCCL INFO ", "holds NCCL's own lines and no table of nccl-tests, nor calls of NCCL_DEBUG_SUBSYS=COLL"}});
+}
+
+/// A text of a file that is one, once.
+class Held {
+ public:
+  explicit Held(const std::string& path) : path_(path), text_(file_text(path)) {}
+
+  /// The format of import; empty: none is known.
+  [[nodiscard]] std::string format() const {
+    if (const std::string recorded = recording_format(text_); !recorded.empty()) return recorded;
+    if (const std::string log = diagnosis::log_format(path_); !log.empty()) return log;
+    if (holds(text_, " opCount ")) return "nccl-log";  // between the rows of a table, too
+    if (const std::string wiring = pipelines::wiring_format(text_); !wiring.empty()) return wiring;
+    return other_format(text_);
+  }
+
+  [[nodiscard]] std::string command() const {
+    const std::string file = shell_argument(path_);
+    const std::string own = by_words(text_, {{"\"trace/1\"", "linkcast replay {} --platform PLATFORM"},
+                                             {"\"calibration/1\"", "linkcast show {}"},
+                                             {"\"topology/1\"", "linkcast show {}"},
+                                             {"\"variant/1\"", "linkcast show {}"},
+                                             {"\"linkcast/study/1\"", "linkcast sweep {}"}});
+    static const Regex query(R"(^\s*\{[^\n]*"kind"\s*:\s*")");
+    if (query.find(text_) && holds(text_, "\"platform\"")) return "linkcast predict --batch " + file;
+    if (!own.empty()) return fmt::format(fmt::runtime(own), file);
+    const std::string name = format();
+    if (name.empty()) return pipelines::init_reads(text_) ? "linkcast init " + file : "";
+    if (name == diagnosis::log_format(path_)) return "linkcast diagnose " + file;
+    if (pipelines::init_reads(text_)) return "linkcast init " + file;
+    const std::string import = fmt::format("linkcast import {} {} ", name, file);
+    if (pipelines::gives_trace(name)) return import + "--out TRACE, and linkcast replay TRACE --platform PLATFORM";
+    return import +
+           (name.ends_with("csv") ? "--machine NAME --topology PLATFORM --out FILE" : "--machine NAME --out FILE");
+  }
+
+  [[nodiscard]] std::string elsewhere() const { return known_elsewhere(text_); }
+
+ private:
+  std::string path_, text_;
+};
+
+std::optional<Held> held_in(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return std::nullopt;
+  return Held(path);
+}
+
+InputError other_file(const std::string& path, const std::string& command, const std::string& right) {
+  return InputError(path + ": is no file for " + command + ", by what it holds: " + right);
 }
 
 }  // namespace
@@ -41,20 +127,20 @@ std::string shell_argument(const std::string& path) {
 bool is_log_file(const std::string& path) { return command_of_file(path).starts_with("linkcast diagnose "); }
 
 std::string command_of_file(const std::string& path) {
+  const auto held = held_in(path);
+  return held ? held->command() : "";
+}
+
+std::string text_without_command(const std::string& word) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return "";
-  const std::string text = file_text(path), file = shell_argument(path);
-  for (const auto& [schema, command] :
-       std::vector<std::pair<const char*, const char*>>{{"\"trace/1\"", "linkcast replay {} --platform PLATFORM"},
-                                                        {"\"calibration/1\"", "linkcast show {}"},
-                                                        {"\"topology/1\"", "linkcast show {}"},
-                                                        {"\"variant/1\"", "linkcast show {}"}})
-    if (holds(text, schema)) return fmt::format(fmt::runtime(command), file);
-  if (!diagnosis::log_format(path).empty()) return "linkcast diagnose " + file;
-  if (const std::string format = recording_format(text); !format.empty())
-    return fmt::format("linkcast import {} {} --out TRACE, and linkcast replay TRACE --platform PLATFORM", format,
-                       file);
-  return says_wiring(text) ? "linkcast init " + file : "";
+  if (std::filesystem::is_directory(word, none)) return word + ": is a folder: name a file in it";
+  const auto held = held_in(word);
+  if (!held) return word.find_first_of("./") == std::string::npos ? "" : word + ": is no command, and no such file";
+  if (const std::string right = held->command(); !right.empty())
+    return "a command is missing before '" + word + "': " + right;
+  if (const std::string what = held->elsewhere(); !what.empty()) return word + ": " + what;
+  return word + ": is not known by what it holds; 'linkcast import FORMAT FILE' reads " +
+         linkcast::joined(pipelines::import_formats()) + " (linkcast help formats)";
 }
 
 void expect_file_of(const std::string& command, const std::string& path) {
@@ -64,10 +150,45 @@ void expect_file_of(const std::string& command, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   if (holds(head, "trace/1") ? command == "replay" : head.starts_with("\x1f\x8b")) return;
-  if (command == "init" && says_wiring(file_text(path))) return;
-  const std::string right = command_of_file(path);
+  const Held held(path);
+  if (command == "init" && pipelines::init_reads(file_text(path))) return;
+  const std::string right = held.command();
   if (right.empty() || right.starts_with("linkcast " + command + " ")) return;
-  throw InputError(path + ": is no file for " + command + ", by what it holds: " + right);
+  throw other_file(path, command, right);
+}
+
+void expect_files_of_format(const std::string& format, const std::vector<std::string>& paths) {
+  std::vector<std::string> formats;
+  for (const std::string& path : paths) {
+    const auto held = held_in(path);
+    formats.push_back(held ? held->format() : "");
+  }
+  const auto due = std::find(formats.begin(), formats.end(), import_format(format));
+  if (due == formats.begin() || formats.empty()) return;
+  if (due != formats.end()) {
+    std::vector<std::string> order = paths;
+    std::rotate(order.begin(), order.begin() + (due - formats.begin()), order.begin() + (due - formats.begin()) + 1);
+    std::string files;
+    for (const std::string& path : order) files += " " + shell_argument(path);
+    throw other_file(paths.front(), "the first of import " + format, "linkcast import " + format + files);
+  }
+  const auto held = held_in(paths.front());
+  if (const std::string right = held ? held->command() : ""; !right.empty() && !formats.front().empty())
+    throw other_file(paths.front(), "import " + format,
+                     fmt::format("linkcast import {} {}{}", formats.front(), shell_argument(paths.front()),
+                                 right.starts_with("linkcast import ") ? "" : "; " + right));
+}
+
+std::string naming_file(const std::string& text, const std::string& command) {
+  const std::size_t at = text.find(": not JSON: ");
+  if (at == std::string::npos) return text;
+  const std::string query = "command line: ";
+  std::string path = text.substr(0, at);
+  if (path.starts_with(query)) path.erase(0, query.size());
+  if (const std::size_t line = path.rfind(" line "); line != std::string::npos) path.erase(line);
+  const std::string right = command_of_file(path);
+  if (right.empty() || right.starts_with("linkcast " + command + " ")) return text;
+  return other_file(path, command, right).what();
 }
 
 }  // namespace linkcast::cli

@@ -92,7 +92,8 @@ int run_program(int argc, const char* const* argv, bool progress) {
     std::cerr << "error: " << naming_stdin(parse_error_text(app, error)) << '\n';
     return kBadInput;
   } catch (const linkcast::InputError& error) {
-    throw linkcast::InputError(naming_option(error.what(), running_command(app)));
+    const CLI::App& command = running_command(app);
+    throw linkcast::InputError(naming_option(naming_file(error.what(), command.get_name()), command));
   } catch (const linkcast::work::Stopped&) {
     std::cout.flush();
     if (const std::string at = context.stopped_at(); !at.empty()) std::cerr << "stopped: " << at << '\n';

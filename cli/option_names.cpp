@@ -124,8 +124,8 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
   }
   const std::vector<std::string> below = subcommand_names_of(command);
   if (!left.empty() && !below.empty() && !left.front().starts_with('-')) {
-    if (const std::string right = command_of_file(left.front()); !right.empty() && command.get_parent() == nullptr)
-      return "a command is missing before '" + left.front() + "': " + right;
+    if (const std::string file = text_without_command(left.front()); !file.empty() && command.get_parent() == nullptr)
+      return file;
     const std::string what = command.get_parent() == nullptr ? "subcommand" : "subcommand of " + command.get_name();
     return "unknown " + what + " '" + left.front() + "'" + did_you_mean(left.front(), below) + " (see --help)";
   }

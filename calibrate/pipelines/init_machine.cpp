@@ -291,4 +291,11 @@ InitialisedMachine init_machine(catalogue::Catalogue& catalogue, const NewMachin
   return out;
 }
 
+bool init_reads(const std::string& text) { return !table_format(text).empty() || !lists_in(text).empty(); }
+
+std::string wiring_format(const std::string& text) {
+  const std::string format = table_format(text);
+  return format == kPeers || format == kAmdFacts ? "" : format;
+}
+
 }  // namespace linkcast::pipelines

@@ -28,4 +28,9 @@ struct InitialisedMachine {
 /// @throws InputError  no tool and no GPU here, files that say no wiring, or files of that name are there
 InitialisedMachine init_machine(catalogue::Catalogue& catalogue, const NewMachine& request);
 
+/// Whether a text is an output that init reads.
+bool init_reads(const std::string& text);
+/// The format of import of what says how a machine is wired: topo-m, rocm-topo, nccl-xml, hwloc-xml; empty: it is none.
+std::string wiring_format(const std::string& text);
+
 }  // namespace linkcast::pipelines

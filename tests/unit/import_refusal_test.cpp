@@ -269,13 +269,14 @@ TEST_CASE("wrong XML of NCCL is refused", "[unit][import][bad_input]") {
 TEST_CASE("XML nested without end is refused", "[unit][import][bad_input]") {
   const ScratchFolder scratch;
   const std::string path = (scratch / "deep.xml").string();
-  std::string text = "<system version=\"1\">", end = "</system>";
-  for (int i = 0; i < 200; ++i) {
-    text += "<pci>";
-    end = "</pci>" + end;
-  }
-  std::ofstream(path) << text + end;
-  for (const std::string format : {"nccl-xml", "hwloc-xml"}) {
+  for (const auto& [format, root] :
+       {std::pair<std::string, std::string>("nccl-xml", "system"), {"hwloc-xml", "topology"}}) {
+    std::string text = "<" + root + " version=\"1\">", end = "</" + root + ">";
+    for (int i = 0; i < 200; ++i) {
+      text += "<pci>";
+      end = "</pci>" + end;
+    }
+    std::ofstream(path) << text + end;
     const Run run = run_program("import " + format + " '" + path + "' --machine x");
     CHECK(run.code == 2);
     CHECK(run.out.empty());

@@ -109,6 +109,10 @@ std::string log_format(const std::string& path) {
       {"OSU MPI", "osu"},
       {"message rate (msg/s)", "ucx_perftest"},
       {"#bytes     #iterations", "perftest"},
+      {"#bytes #iterations", "perftest"},
+      {"RocmBandwidthTest Version", "rocm-bandwidth-test"},
+      {"\"coll_perf\"", "nccl-inspector"},
+      {"nccl_dtype,num_gpus", "aiconfigurator"},
       {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
       {"nccl-tests", "nccl-tests"},
       {"busbw", "nccl-tests"}};
