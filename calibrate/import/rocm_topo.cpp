@@ -1,6 +1,6 @@
 // `rocm-smi --showtopo` of ROCm 3 to 7 and `amd-smi topology` -> topology/1: which GPUs XGMI joins, and their NUMA
 // nodes. What these print of models, bus ids and bandwidths (rocm-smi --showproductname, --showbus, --shownodesbw,
-// amd-smi static) is read too, in the same file or in further ones.
+// amd-smi static) is read too, in the same file or in further ones. Their JSON becomes that text first.
 // Limits: PCIe switches and adapters are in none of them: PCIe leads straight to the CPU, assumed.
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/peer_access.hpp"
+#include "calibrate/import/rocm_json.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/pci_bus_id.hpp"
@@ -64,11 +65,8 @@ class RocmReader {
   void read(const std::string& path) {
     path_ = path;
     const std::string text = read_text(path);
-    if (const auto first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '{')
-      throw InputError(path + ": is JSON: give the text that rocm-smi --showtopo prints in its usual form");
-    if (text.find("\"link_type\"") != std::string::npos)
-      throw InputError(path + ": is JSON: give the text that amd-smi topology prints in its usual form");
-    lines_ = plain_log_lines(path, text);
+    const std::string printed = rocm_text_of_json(path, text);
+    lines_ = plain_log_lines(path, printed.empty() ? text : printed);
     block_ = -1;
     for (at_ = 0; at_ < lines_.size(); ++at_)
       if (!read_table()) read_gpu_line();

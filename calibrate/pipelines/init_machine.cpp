@@ -152,11 +152,13 @@ std::vector<std::string> lists_in(const std::string& text) {
 const std::string kPeers = "topo -p2p", kAmdFacts = "names of AMD";
 
 std::string table_format(const std::string& text) {
-  for (const char* title : {"Link Type between two GPUs", "LINK TYPE TABLE"})  // its tables begin alike
+  for (const char* title : {"Link Type between two GPUs", "LINK TYPE TABLE", "Link type between DRM devices",
+                            "\"link_type\""})  // its tables begin alike
     if (text.find(title) != std::string::npos) return "rocm-topo";
   if (topology_import::is_peer_table(text)) return kPeers;
   if (topology_import::is_topo_matrix(text)) return "topo-m";
-  for (const char* fact : {"Card series:", "Card Series:", "PCI Bus:", "MARKET_NAME:", "Numa Node:"})
+  for (const char* fact : {"Card series:", "Card Series:", "PCI Bus:", "MARKET_NAME:", "Numa Node:", "\"Card series\"",
+                           "\"Card Series\"", "\"market_name\""})
     if (text.find(fact) != std::string::npos) return kAmdFacts;
   if (text.find("<system") != std::string::npos) return "nccl-xml";
   return text.find("<topology") != std::string::npos ? "hwloc-xml" : "";

@@ -12,6 +12,8 @@ COMMANDS = {  # of a file alone
     INPUT + "topo-p2p.txt": "linkcast init",
     INPUT + "hwloc-mi250x.xml": "linkcast init",
     INPUT + "rocm-topo.txt": "linkcast init",
+    INPUT + "amd-smi-topology.json": "linkcast init",
+    INPUT + "rocm-topo.json": "linkcast init",
     INPUT + "ibnetdiscover.txt": "linkcast import ib-fabric",
     INPUT + "iblinkinfo.txt": "linkcast import ib-fabric",
     INPUT + "scontrol-topology.txt": "linkcast import topology-conf",

@@ -67,6 +67,19 @@ TEST_CASE("rocm-smi: older spelling, prose behind the tables, CRLF, prefixes", "
   }
 }
 
+TEST_CASE("rocm-smi and amd-smi: JSON gives what the text gives", "[unit][import]") {
+  for (const std::string name : {"rocm-topo", "amd-smi-topology"}) {
+    const auto read = [&](const std::string& end) {
+      return import_json("rocm-topo", {name + end}, {{"gpu", "MI300X"}});
+    };
+    CHECK(read(".json") == read(".txt"));
+    CHECK(read(".json")["cables"].size() > 3);
+  }
+  const Changed cut("amd-smi-topology.json", {{"\"bdf\": \"0000:2f:00.0\", \"weight\"", "\"weight\""}});
+  CHECK(error_of_import("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}}).find("/0/links: holds a link without bdf") !=
+        std::string::npos);
+}
+
 TEST_CASE("rocm-smi: no NUMA line is passed over silently", "[unit][import]") {
   const Changed wrong("rocm-topo-old.txt", {{"(Topology) Numa Node: 1", "(Topology) Numa Node: one"}});
   CHECK(error_of_import("rocm-topo", {wrong.path()}, {{"gpu", "MI210"}}).find("line 19: not understood") !=
@@ -97,7 +110,8 @@ TEST_CASE("rocm-smi: what it is not", "[unit][import]") {
   const ScratchFolder scratch;
   const std::string json = (scratch / "topo.json").string();
   std::ofstream(json) << R"({"system": {"(Topology) Weight between DRM devices 0 and 1": "15"}})";
-  CHECK(error_of_import("rocm-topo", {json}, {{"gpu", "MI210"}}).find("is JSON") != std::string::npos);
+  CHECK(error_of_import("rocm-topo", {json}, {{"gpu", "MI210"}}).find("no table 'Link Type between two GPUs'") !=
+        std::string::npos);
 }
 
 TEST_CASE("amd-smi topology: bus ids, rates of its table, further facts of amd-smi static", "[unit][import]") {
