@@ -107,7 +107,9 @@ struct LatencyRows {
   constexpr LatencyRows(std::string_view subject, std::string_view base_of)
       : base(one(base_of, key::library_base)),
         hop(one(subject, key::library_hop)),
-        network_hop(one(subject, {.what = "network_hop_s", .unit = "s", .meaning = key::library_network_hop.meaning})),
+        network_hop(
+            one(subject,
+                {.what = "network_hop_s", .unit = "s", .meaning = key::library_network_hop.meaning, .addable = true})),
         rank(one(
             subject,
             {.what = "rank_s", .unit = "s", .meaning = "NCCL: what each rank adds to the cost before the bytes"})) {}

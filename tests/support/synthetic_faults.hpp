@@ -8,6 +8,7 @@
 #include <random>
 
 #include "sim/base/parse.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/parameters.hpp"
@@ -57,6 +58,9 @@ class Faults {
     if (name == "network between nodes") return network(random);
     if (name == "start-up between nodes") return startup(random);
     if (name == "network not used") return sockets(random);
+    if (name == "some adapters used") return rails(random);
+    if (name == "route collision") return collision(random);
+    if (name == "ACS or IOMMU") return iommu();
     if (name == "GPUDirect off") return Truth{name, {"disable gpudirect"}, {}};
     throw std::runtime_error("no class of faults '" + name + "'");
   }
@@ -141,6 +145,40 @@ class Faults {
     if (below(random, 3) == 0) return Truth{"NIC or rail", {"remove " + cable}, {}};
     return Truth{"NIC or rail", {"slow " + id + ":" + Json(times).dump()}, {}};
   }
+  [[nodiscard]] std::vector<std::string> nics() const {
+    std::vector<std::string> ids;
+    for (const Device& one : platform_.wiring().devices)
+      if (one.kind == DeviceKind::kNic) ids.push_back(one.id);
+    return ids;
+  }
+  /// Fewer than there are, as NCCL_IB_HCA may say.
+  std::optional<Truth> rails(Random& random) {
+    const std::size_t all = nics().size();
+    if (all < 2) return std::nullopt;
+    return Truth{"NIC or rail", {"nics " + std::to_string(1 + below(random, all - 1))}, {}};
+  }
+  /// The flows of two rails share one link of the network: half of the rate each, start-ups as they should be.
+  std::optional<Truth> collision(Random& random) {
+    const std::vector<std::string> all = nics();
+    if (all.size() < 2) return std::nullopt;
+    const auto first = static_cast<std::size_t>(below(random, all.size() - 1));
+    return Truth{"NIC or rail", {"slow " + all[first] + ":2", "slow " + all[first + 1] + ":2"}, {}};
+  }
+  /// NICs at switches reach GPUs through the CPU, and the library does not see it.
+  std::optional<Truth> iommu() const {
+    std::vector<std::string> edits;
+    for (const Cable& cable : platform_.wiring().cables) {
+      const bool first = device(cable.a).kind == DeviceKind::kNic;
+      const Device &nic = device(first ? cable.a : cable.b), &at = device(first ? cable.b : cable.a);
+      if (nic.kind != DeviceKind::kNic || at.kind == DeviceKind::kCpu || at.kind == DeviceKind::kGpu) continue;
+      const int cpu = platform_.socket_of(*platform_.topology().find(nic.id));
+      edits.push_back("remove " + cable.id);
+      edits.push_back("add " + nic.id + "-" + platform_.topology().devices[static_cast<std::size_t>(cpu)].id + ":" +
+                      cable.kind);
+    }
+    if (edits.empty()) return std::nullopt;
+    return Truth{"ACS or IOMMU", edits, [](Json& query) { query["gdr_level"] = "SYS"; }};
+  }
   /// Every port slower: one generation older or half of the lanes, or less.
   std::optional<Truth> network(Random& random) {
     if (!platform_.wiring().fabric.is_object()) return std::nullopt;
@@ -148,17 +186,22 @@ class Faults {
     const double times = below(random, 2) == 0 ? 2 : times_between(random, 1.15, 4);
     return Truth{"network between nodes", {"scale " + cable + ":" + Json(1 / times).dump()}, {}};
   }
-  /// Steps between nodes of every protocol.
+  /// Steps between nodes of every protocol and of every algorithm that has its own.
   template <class Step>
   [[nodiscard]] std::vector<std::string> steps(Step step_s) const {
+    constexpr double kTabled_s = 19e-6;  // source: NCCL, tuning.cc, NVLSTree between nodes
+    const std::string family = library_family(usual_library(platform_.topology()));
     std::vector<std::string> edits;
-    for (const LibraryRow& row : key::network_hop.all()) {
-      const std::string name = "nccl." + std::string(row.subject) + "." + std::string(row.what);
+    const auto add = [&](const std::string& rest, double prior_s) {
+      const std::string name = family + "." + rest;
       const auto found = platform_.calibration().parameters.find(name);
-      const double expected_s =
-          found == platform_.calibration().parameters.end() ? row.prior->value : found->second.value;
+      const double expected_s = found == platform_.calibration().parameters.end() ? prior_s : found->second.value;
       edits.push_back("set " + name + "=" + Json(step_s(expected_s)).dump() + "s");
-    }
+    };
+    for (const LibraryRow& row : key::network_hop.all())
+      add(std::string(row.subject) + "." + std::string(row.what), row.prior->value);
+    for (const char* algorithm : {"nvls_tree", "pat", "collnet_chain", "collnet_direct"})
+      add(std::string(algorithm) + ".network_hop_s", kTabled_s);
     return edits;
   }
   /// Longer by a time, as a busy proxy thread or a plug-in makes all of them.
@@ -263,6 +306,7 @@ class SyntheticLab {
 
   struct Case {
     Truth truth;
+    double slower = 1;     ///< than without the fault, in three neighbouring sizes
     double size = 0;       ///< the largest ln(time with the fault / time without) of a point that is not host-bound
     bool allowed = false;  ///< who knew this fault and tested for nothing else would find it, with as many false alarms
     diagnosis::Diagnosis found;
@@ -278,7 +322,7 @@ class SyntheticLab {
       if (!std::isfinite(time_s)) return std::nullopt;
       times.push_back(time_s);
     }
-    Case one{*truth, 0, false, {}};
+    Case one{*truth, slower(times), 0, false, {}};
     for (const std::size_t place : bench_.judged())
       one.size = std::max(one.size, std::abs(std::log(times[place] / points[place].predicted_s)));
     constexpr double kUnseen = 1e-3;  // as of the diagnosis
@@ -300,6 +344,17 @@ class SyntheticLab {
     std::vector<diagnosis::Judged> all;
     for (const std::size_t place : places) all.push_back(diagnosis::judged(bench_.comparison().points[place]));
     return all;
+  }
+  [[nodiscard]] double slower(const std::vector<double>& times) const {
+    std::vector<validate::ComparedPoint> points = bench_.comparison().points;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      points[i].measured_s = times[i];
+      points[i].low_s = points[i].predicted_s;
+    }
+    const std::vector<diagnosis::Finding> fine(points.size(), diagnosis::Finding::kFine);
+    const auto classes = diagnosis::size_classes(points, bench_.judged(), fine);
+    const diagnosis::SizeClass* worst = diagnosis::least_sure(classes);
+    return worst == nullptr ? 1 : worst->slower;
   }
   /// Coordinates of ln of these times over the expected ones.
   [[nodiscard]] Eigen::VectorXd white(const std::vector<double>& times) const {

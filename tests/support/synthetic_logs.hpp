@@ -71,6 +71,14 @@ inline Measurement two_nodes_log(catalogue::Catalogue& catalogue, const std::str
   return log;
 }
 
+/// The same on eight, out of place.
+inline Measurement eight_nodes_log(catalogue::Catalogue& catalogue, const std::string& platform) {
+  Measurement log = nccl_tests_log(catalogue, platform);
+  std::erase_if(log.collectives, [](const MeasuredCollective& collective) { return collective.in_place; });
+  for (MeasuredCollective& collective : log.collectives) collective.nodes = 8;
+  return log;
+}
+
 /// Whether the runtime lets these two access each other.
 inline bool peers(catalogue::Catalogue& catalogue, const std::string& platform, int from, int to) {
   const Platform& machine = catalogue.machine(platform)->platform();

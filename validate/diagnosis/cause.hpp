@@ -22,6 +22,7 @@ enum class CauseKind {
   kNic,
   kFabric,
   kGpuDirect,
+  kIommu,
   kStartup,
   kSockets,
   kPart,
@@ -51,7 +52,11 @@ struct Cause {
   bool whole_machine = false;                                     ///< not of a part beside its neighbours
 };
 
-/// Every cause that a platform and what was measured on it allow. Whether the measurement can show it is not asked.
-std::vector<Cause> causes_of(const Platform& platform, const validate::Comparison& comparison);
+/// One that may be slight or bad. @param edits  of a factor
+Cause graded_cause(CauseKind kind, const std::string& part, const std::string& what, bool whole_machine,
+                   std::function<std::vector<std::string>(double times)> edits);
+
+/// Whether a point was measured on several nodes.
+bool on_several_nodes(const validate::ComparedPoint& point);
 
 }  // namespace linkcast::diagnosis

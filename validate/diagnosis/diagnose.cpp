@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/statistics.hpp"
+#include "validate/diagnosis/causes_of.hpp"
 #include "validate/diagnosis/noise.hpp"
 #include "validate/measured_query.hpp"
 
