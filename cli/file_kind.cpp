@@ -45,7 +45,7 @@ std::string recording_format(const std::string& text) {
   return format.empty() && actions.find(text) ? "simgrid-ti" : format;
 }
 
-/// Of files that import alone reads.
+/// Files that import alone reads.
 std::string other_format(const std::string& text) {
   static const Regex subnet(R"((?m)^Switch\s+\d+\s+"S-|==\(\s*\d+X\s+[\d.]+ Gbps)"), graph(R"("choice"\s*:\s*"xpu")");
   static const Regex slurm(R"((?m)^\s*(?:SwitchName|BlockName)=|^- topology:|^\s*cluster_default:)"),

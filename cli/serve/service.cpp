@@ -216,7 +216,7 @@ HttpReply page(Service& /*service*/, const HttpRequest& /*request*/) {
   return {200, std::string(file.content), std::string(file.type)};
 }
 
-/// Of a header such as localhost:8090 or [::1]:8090.
+/// @param host  as a header has it: localhost:8090, [::1]:8090
 bool names_this_machine(std::string host) {
   if (const auto port = host.find_last_of(":]"); port != std::string::npos && host[port] == ':') host.resize(port);
   in_addr address{};

@@ -98,7 +98,7 @@ class Page(unittest.TestCase):
         return self.browser
 
     def answer(self, browser: Browser) -> dict:
-        """Of the command line that the page shows."""
+        """The command line that the page shows, run."""
         words = shlex.split(browser.text("#command"))
         self.assertEqual(words[0], "linkcast")
         done = subprocess.run([service.PROGRAM, *words[1:], "--json"], capture_output=True, text=True, check=True)
