@@ -1,12 +1,15 @@
+#include <fmt/format.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -72,11 +75,22 @@ void open_browser(const std::string& address) {
   static_cast<void>(::posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ));  // it is a courtesy
 }
 
+/// @source  RFC 3986, section 2.1; unreserved characters and slashes stay
+std::string percent_encoded(const std::string& text) {
+  std::string encoded;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("-._~/", c) != nullptr)
+      encoded += c;
+    else
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return encoded;
+}
+
 /// Where the page is, on the first platform that was named.
 std::string page_address(const ServeOptions& o, int port) {
   const std::vector<std::string>& platforms = o.service.platforms;
   return "http://" + o.host + ":" + std::to_string(port) + "/" +
-         (platforms.empty() ? "" : "#platform=" + platforms.front());
+         (platforms.empty() ? "" : "#platform=" + percent_encoded(platforms.front()));
 }
 
 /// SIGTERM and Ctrl-C, held back for this thread and those that it starts, so that one place waits for them.
@@ -215,7 +229,8 @@ void add_ui(CLI::App& app, Context& context) {
       ->check(CLI::Range(0, 65535));
   command
       ->add_option("-p,--platform", o->service.platforms,
-                   "platform or calibration file to begin with; repeatable (default: every shipped one)")
+                   "platform or calibration file to offer, the first to begin with; repeatable (default: every "
+                   "shipped one)")
       ->allow_extra_args(false);
   command->add_flag("!--no-browser", o->browser, "print the address, open nothing");
   command->footer("Example:\n  linkcast ui --platform v100-dgx1");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -121,7 +123,13 @@ InputError other_file(const std::string& path, const std::string& command, const
 }  // namespace
 
 std::string shell_argument(const std::string& path) {
-  return path.find_first_of(" '\"$()") == std::string::npos ? path : "\"" + path + "\"";
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_-./+@:,=%", c) != nullptr;
+  };
+  if (!path.empty() && std::all_of(path.begin(), path.end(), plain)) return path;
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 bool is_log_file(const std::string& path) { return command_of_file(path).starts_with("linkcast diagnose "); }
@@ -186,6 +194,10 @@ std::string naming_file(const std::string& text, const std::string& command) {
   std::string path = text.substr(0, at);
   if (path.starts_with(query)) path.erase(0, query.size());
   if (const std::size_t line = path.rfind(" line "); line != std::string::npos) path.erase(line);
+  std::ifstream file(path);
+  char first = ' ';
+  file >> std::ws >> first;
+  if (first == '{') return text;  // JSON that is damaged: where, says the text
   const std::string right = command_of_file(path);
   if (right.empty() || right.starts_with("linkcast " + command + " ")) return text;
   return other_file(path, command, right).what();

@@ -152,12 +152,50 @@ class Page(unittest.TestCase):
         browser.wait("document.getElementById('command').textContent.includes('slow gpu0:2')")
         self.assert_as_the_command_says(browser)
 
+    def test_limits_are_drawn_whatever_their_names(self):
+        for question, hot in (("platform=v100-dgx1&gpus=0-3&edit=scale+gpu0-gpu1:0.5&edit=remove+gpu0-gpu3", "[data-id='gpu0-gpu1']"), ("platform=hgx-h100", "[data-id='gpu0-nvs0']"),
+                              ("platform=rtx-4090", "[data-id='gpu0-cpu0']"), ("platform=hgx-h100&nodes=64", ".fabric")):
+            with self.subTest(question):
+                browser = self.open(question + "&op=all_reduce&size=64MiB")
+                self.assertIn("hot", browser.script(f"document.querySelector(\"#drawing {hot}\").getAttribute('class')"), browser.text("#bottleneck"))
+
+    def test_a_refused_edit_can_be_taken_back(self):
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&edit=remove+gpu0-gpu9")
+        self.assertGreater(browser.script("document.querySelectorAll('#drawing .device').length"), 8)
+        browser.click("#edits button")
+        browser.wait("document.querySelector('.error') === null && document.querySelector('.time') !== null")
+        browser.driver.get(self.address + "#platform=no-such&op=all_reduce&size=1MiB")
+        browser.wait("document.querySelector('.error') !== null")
+        self.assertEqual(browser.script("document.querySelectorAll('#drawing .device').length"), 0)
+
+    def test_a_machine_that_does_not_answer_without_edits(self):
+        browser = self.open("platform=hgx-h100&op=all_reduce&size=1MiB&nodes=200&edit=network+ib_ndr:nodes=256")
+        self.assert_as_the_command_says(browser)
+        self.assertIn("without edits there is no forecast", browser.text("#change"))
+
+    def test_strange_numbers_of_gpus_and_sizes(self):
+        self.assertIn("gpu", self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&gpus=0-999999999").text(".error"))
+        for size in ("64mib", "1.5", "4096b", "0.3K", "-1"):
+            self.assertIn("size", self.open(f"platform=v100-dgx1&op=all_reduce&size={size}").text(".error"), size)
+        self.assertIn("nodes", self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&nodes=-5").text(".error"))
+        for size in ("4096", "1.5K", "64k", "64KB"):
+            self.assert_as_the_command_says(self.open(f"platform=v100-dgx1&op=all_reduce&size={size}"))
+        browser = self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&gpus=gpu0,gpu1")
+        self.assertEqual(browser.script("document.querySelectorAll('#drawing .member').length"), 2)
+
     def test_keyboard_alone(self):
         browser = self.open("platform=v100-dgx1&op=all_reduce&size=64MiB")
         browser.script("document.querySelector('[data-id=\"gpu0-gpu4\"]').focus()")
         browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
         self.assertIn("gpu0-gpu4: ", browser.text("#selection"))
         self.assertEqual(browser.script("document.activeElement.getAttribute('data-id')"), "gpu0-gpu4")
+        button = browser.driver.find_element(By.XPATH, "//button[text()='half the rate']")
+        button.send_keys(Keys.ENTER)
+        browser.wait("document.getElementById('change') !== null")
+        self.assertNotEqual(browser.script("document.activeElement.tagName"), "BODY")
+        address = browser.driver.current_url
+        browser.script("document.getElementById('skip').click()")
+        self.assertEqual((browser.driver.current_url, browser.script("document.activeElement.id")), (address, "answer"))
         unnamed = browser.script("[...document.querySelectorAll('button, input, select, [tabindex=\"0\"]')].filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length")
         self.assertEqual(unnamed, 0)
 
@@ -206,7 +244,10 @@ class Page(unittest.TestCase):
         browser.wait("document.querySelector('#curve .line') !== null")
         self.assertGreaterEqual(browser.script("document.querySelector('#curve .line').getAttribute('d').split('L').length"), 31)
         browser.press("all")
-        self.assertEqual(browser.script("document.querySelectorAll('#drawing .ring').length"), len(self.answer(browser)["channels"]))
+        self.assertEqual(browser.script("document.querySelectorAll('#drawing .ring').length"), sum(map(len, self.answer(browser)["channels"])))
+        browser.press("1")
+        order = self.answer(browser)["channels"][1]
+        self.assertEqual(browser.text("#ring"), " \u2192 ".join(map(str, [*order, order[0]])))
 
     def test_answers_come_at_once_and_nothing_fails_silently(self):
         browser = self.open("platform=hgx-h100&op=all_reduce&size=64MiB")

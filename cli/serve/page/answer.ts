@@ -31,10 +31,10 @@ function terms_of(answer: Answer): HTMLElement[] {
   return [bar, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))];
 }
 
-/** @param before  of the machine without edits, or null */
-export function show_answer(answer: Answer, before: Answer | null): void {
-  const factor = before ? answer.time_s / before.time_s : 1;
-  const change = before && `without edits ${time_text(before.time_s)}: ${Math.abs(factor - 1) < 5e-4 ? "no change" : `now ${times_text(factor)} that`}`;
+/** @param before  of the machine without edits, why there is none, or null */
+export function show_answer(answer: Answer, before: Answer | string | null): void {
+  const factor = before && typeof before !== "string" ? answer.time_s / before.time_s : 1;
+  const change = typeof before === "string" ? `without edits there is no forecast: ${before}` : before && `without edits ${time_text(before.time_s)}: ${Math.abs(factor - 1) < 5e-4 ? "no change" : `now ${times_text(factor)} that`}`;
   fill("answer",
     h("h2", {}, "Forecast"),
     h("p", { class: "time" }, time_text(answer.time_s)),
@@ -42,7 +42,7 @@ export function show_answer(answer: Answer, before: Answer | null): void {
     h("p", {}, `bus bandwidth ${rate_text(answer.busbw_Bps)}, ${answer.ranks} ranks`),
     h("p", { class: "quiet" }, `${answer.library}: ${answer.algorithm}, ${answer.protocol}`),
     change && h("p", { id: "change" }, change),
-    answer.slowdown && h("p", {}, `${times_text(answer.slowdown)} as long as alone`),
+    answer.slowdown && answer.slowdown > 1.0005 && h("p", {}, `${times_text(answer.slowdown)} as long as alone`),
     answer.bottleneck.length > 0 && h("p", { id: "bottleneck" }, `limited by ${answer.bottleneck.slice(0, 4).join(", ")}${answer.bottleneck.length > 4 ? ", ..." : ""}`),
     answer.hint && h("p", {}, answer.hint),
     ...terms_of(answer), ...warnings_of(answer.warnings));

@@ -35,7 +35,7 @@ export function show_curve(points: Point[], before: Point[], here_B: number): vo
   root.append("path").attr("class", "band").attr("d", band(points));
   if (before.length) root.append("path").attr("class", "before").attr("d", curve(before));
   root.append("path").attr("class", "line").attr("d", curve(points));
-  const at = Math.min(Math.max(x(here_B), LEFT), WIDTH - RIGHT);
-  root.append("line").attr("class", "here").attr("x1", at).attr("x2", at).attr("y1", TOP).attr("y2", HEIGHT - BOTTOM);
-  holder.append(svg, h("p", { class: "quiet" }, `band: 90 % interval; ${before.length ? "dashed: without edits; " : ""}upright: ${size_text(here_B)}`));
+  const at = x(here_B), inside = at >= LEFT && at <= WIDTH - RIGHT;
+  if (inside) root.append("line").attr("class", "here").attr("x1", at).attr("x2", at).attr("y1", TOP).attr("y2", HEIGHT - BOTTOM);
+  holder.append(svg, h("p", { class: "quiet" }, `band: 90 % interval${before.length ? "; dashed: without edits" : ""}${inside ? `; upright: ${size_text(here_B)}` : ""}`));
 }

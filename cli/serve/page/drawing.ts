@@ -12,11 +12,16 @@ export const cable_text = (c: Cable): string => `${c.id}: ${c.count} ${c.kind}, 
 
 const classes = (base: string, flags: [string, boolean][]): string => [base, ...flags.filter(([, on]) => on).map(([name]) => name)].join(" ");
 
-/** Closed lines through the GPUs of each channel, through their centres. */
-function ring_path(ring: number[], layout: Layout): string {
-  const points = ring.flatMap((gpu) => layout.places.get(`gpu${gpu}`) ?? []);
-  if (points.length < 2) return "";
-  return `M${points.map((p, i) => `${p.x},${p.y + ((i % 2) - 0.5) * 6}`).join(" L")} Z`;
+/** A ring's hops, each an arc above the GPUs with its arrow in the middle. */
+function hops_of(ring: number[], layout: Layout): { path: string; arrow: string }[] {
+  return ring.flatMap((gpu, i) => {
+    const a = layout.places.get(`gpu${gpu}`), b = layout.places.get(`gpu${ring[(i + 1) % ring.length]}`);
+    if (!a || !b) return [];
+    const high = Math.min(90, 22 + 0.12 * Math.abs(a.x - b.x)), y = Math.min(a.y, b.y) - a.h / 2 - 0.75 * high, x = (a.x + b.x) / 2, way = a.x < b.x ? 1 : -1;
+    const from = `${a.x + 6 * way},${a.y - a.h / 2}`, to = `${b.x - 6 * way},${b.y - b.h / 2}`;
+    return [{ path: `M${from} C${a.x + 6 * way},${a.y - a.h / 2 - high} ${b.x - 6 * way},${b.y - b.h / 2 - high} ${to}`,
+      arrow: `M${x - 5 * way},${y - 5} L${x + 5 * way},${y} L${x - 5 * way},${y + 5} Z` }];
+  });
 }
 
 export function draw(svg: SVGSVGElement, shown: Shown, pick: (id: string) => void): void {
@@ -44,8 +49,14 @@ export function draw(svg: SVGSVGElement, shown: Shown, pick: (id: string) => voi
     group.append("path").attr("class", "reach").attr("d", path);
     group.append("path").attr("class", "seen").attr("d", path).attr("stroke-width", Math.min(6, 1 + (cable.bandwidth_Bps * cable.count) / 60e9));
   }
-  shown.rings.forEach((ring, i) => root.append("path").attr("class", "ring").attr("d", ring_path(ring, layout)).attr("stroke", schemeTableau10[i % 10]));
   for (const place of layout.places.values()) device(place);
+  for (const ring of shown.rings) {
+    const colour = schemeTableau10[shown.rings.indexOf(ring) % 10];
+    for (const { path, arrow } of hops_of(ring, layout)) {
+      root.append("path").attr("class", "ring").attr("d", path).attr("stroke", colour);
+      root.append("path").attr("class", "arrow").attr("d", arrow).attr("fill", colour);
+    }
+  }
 
   function device(place: Place): void {
     const group = root.append("g").attr("transform", `translate(${place.x},${place.y})`);

@@ -37,9 +37,10 @@ export function show_edits(edits: string[], actions: Actions): void {
   fill("edits", ...edits.map((edit, i) => h("li", {}, edit, h("button", { type: "button", "aria-label": `undo ${edit}`, onclick: () => actions.undo(i) }, "×"))));
 }
 
-/** Kind of the cable that joins the like of these two; NVLink if none does. */
+/** Kind of the cable that joins the like of these two; else PCIe to hosts, NVLink between GPUs. */
 export function kind_between(machine: Machine, a: string, b: string): string {
   const kind_of = (id: string): string => machine.devices.find((d) => d.id === id)?.kind ?? "";
   const like = machine.cables.find((c) => [[c.a, c.b], [c.b, c.a]].some(([x, y]) => kind_of(x) === kind_of(a) && kind_of(y) === kind_of(b)));
-  return like?.kind ?? machine.cables.find((c) => c.kind.startsWith("nvlink"))?.kind ?? machine.cables[0].kind;
+  const host = [a, b].some((id) => ["cpu", "nic", "pcie_switch"].includes(kind_of(id)));
+  return like?.kind ?? machine.cables.find((c) => c.kind.startsWith(host ? "pcie" : "nvlink"))?.kind ?? machine.cables[0].kind;
 }

@@ -5,7 +5,7 @@ export interface Place { id: string; kind: string; label: string; title: string;
 export interface Layout { places: Map<string, Place>; cables: { cable: Cable; path: string }[]; width: number; height: number; hidden: string }
 
 const GPU = { w: 54, h: 30 }, GAP_X = 14, ROW = 66, MARGIN = 24;
-const MOST_IN_A_ROW = 18, HOSTS_SHOWN_TO = 52, TILES_SHOWN = 64;
+const HOSTS_SHOWN_TO = 52, TILES_SHOWN = 64;
 const ABOVE: Record<string, number> = { cpu: 0, pcie_switch: 1, nic: 2 };
 
 const NAMES: Record<string, string> = { cpu: "CPUs", pcie_switch: "PCIe switches", nic: "adapters" };
@@ -33,16 +33,17 @@ function spread(wished: { id: string; at: number; w: number }[], width: number):
   return found;
 }
 
-export function layout_of(machine: Machine, nodes: number): Layout {
+/** @param most_in_a_row  GPUs: fewer on narrow screens */
+export function layout_of(machine: Machine, nodes: number, most_in_a_row: number): Layout {
   const many = machine.devices.length > HOSTS_SHOWN_TO;
   const gpus = machine.devices.filter((d) => d.kind === "gpu");
   const switches = machine.devices.filter((d) => !(d.kind in ABOVE) && d.kind !== "gpu");
   const hosts = machine.devices.filter((d) => d.kind in ABOVE);
   const shown = many ? [] : hosts;
-  const columns = Math.min(gpus.length, MOST_IN_A_ROW);
+  const columns = Math.min(gpus.length, most_in_a_row);
   const levels = [0, 1, 2].map((level) => shown.filter((d) => ABOVE[d.kind] === level));
   const need = (row: Device[]): number => row.reduce((sum, d) => sum + text_width(d.id) + GAP_X, 2 * MARGIN);
-  const width = Math.max(columns * (GPU.w + GAP_X) + 2 * MARGIN, need(switches), ...levels.map(need), 340);
+  const width = Math.max(columns * (GPU.w + GAP_X) + 2 * MARGIN + GPU.w, need(switches), ...levels.map(need), 340);
   const places = new Map<string, Place>();
   const put = (d: Device, x: number, y: number): void => {
     places.set(d.id, { id: d.id, kind: d.kind, label: d.id, title: `${d.id}: ${d.model}`, x, y, w: text_width(d.id), h: GPU.h });
@@ -50,13 +51,21 @@ export function layout_of(machine: Machine, nodes: number): Layout {
   const upper = levels.filter((row) => row.length > 0);
   const gpu_y = MARGIN + GPU.h / 2 + upper.length * ROW;
   gpus.forEach((d, i) => {
-    const row = Math.floor(i / MOST_IN_A_ROW), in_row = Math.min(columns, gpus.length - row * MOST_IN_A_ROW);
-    put(d, ((i % MOST_IN_A_ROW) + 0.5) * ((width - 2 * MARGIN) / in_row) + MARGIN, gpu_y + row * (GPU.h + 10));
+    const row = Math.floor(i / most_in_a_row), in_row = Math.min(columns, gpus.length - row * most_in_a_row);
+    put(d, ((i % most_in_a_row) + 0.5) * ((width - 2 * MARGIN) / in_row) + MARGIN, gpu_y + row * (GPU.h + 10));
   });
   const neighbours = (id: string): Place[] =>
     machine.cables.flatMap((c) => (c.a === id ? [c.b] : c.b === id ? [c.a] : [])).flatMap((other) => places.get(other) ?? []);
+  /** GPUs at the switch or CPU of an adapter: it stands behind the last, out of the way of their cables. */
+  const beside = (nic: string): number | null => {
+    const hosts_of = machine.cables.flatMap((c) => (c.a === nic ? [c.b] : c.b === nic ? [c.a] : []));
+    const near = hosts_of.flatMap(neighbours).filter((p) => p.kind === "gpu");
+    return near.length ? Math.max(...near.map((p) => p.x)) + (width - 2 * MARGIN) / columns / 2 : null;
+  };
   const stand = (row: Device[], y: number): void => {
     const wished = row.map((d, i) => {
+      const gap = d.kind === "nic" ? beside(d.id) : null;
+      if (gap !== null) return { id: d.id, at: gap, w: text_width(d.id) };
       const near = neighbours(d.id);
       const at = near.length ? near.reduce((sum, p) => sum + p.x, 0) / near.length : ((i + 0.5) * width) / row.length;
       return { id: d.id, at, w: text_width(d.id) };
@@ -65,7 +74,7 @@ export function layout_of(machine: Machine, nodes: number): Layout {
     for (const d of row) put(d, at.get(d.id)!, y);
   };
   [...upper].reverse().forEach((row, i) => stand(row, gpu_y - (i + 1) * ROW));
-  const rows = Math.ceil(gpus.length / MOST_IN_A_ROW);
+  const rows = Math.ceil(gpus.length / most_in_a_row);
   let bottom = gpu_y + (rows - 1) * (GPU.h + 10) + GPU.h / 2;
   const arcs = machine.cables.filter((c) => places.get(c.a)?.kind === "gpu" && places.get(c.b)?.kind === "gpu");
   if (arcs.length) bottom += Math.min(150, 26 + 0.16 * width);
@@ -75,23 +84,29 @@ export function layout_of(machine: Machine, nodes: number): Layout {
     bottom += ROW / 2 + GPU.h / 2;
   } else if (switches.length) {
     stand(switches, bottom + ROW);
-    bottom += ROW + GPU.h / 2;
+    const joined = machine.cables.some((c) => switches.some((d) => d.id === c.a) && switches.some((d) => d.id === c.b));
+    bottom += ROW + GPU.h / 2 + (joined ? 50 : 0);
   }
   if (nodes > 1) bottom = tiles(places, nodes, width, bottom + 24, machine);
-  const cables = machine.cables.filter((c) => places.has(c.a) && places.has(c.b)).map((cable) => ({ cable, path: path_of(places.get(cable.a)!, places.get(cable.b)!) }));
+  const between = (left: Place, right: Place): boolean => [...places.values()].some((p) => p.y === left.y && p.x > left.x && p.x < right.x);
+  const cables = machine.cables.filter((c) => places.has(c.a) && places.has(c.b)).map((cable) => ({ cable, path: path_of(places.get(cable.a)!, places.get(cable.b)!, between) }));
   const count = (kind: string): number => hosts.filter((d) => d.kind === kind).length;
   const hidden = many ? Object.keys(ABOVE).filter(count).map((kind) => `${count(kind)} ${NAMES[kind]}`).join(", ") : "";
   return { places, cables, width, height: bottom + MARGIN, hidden };
 }
 
 /** Between GPUs of a row below them, as deep as they are far apart; else straight from edge to edge. */
-function path_of(a: Place, b: Place): string {
+export function path_of(a: Place, b: Place, between: (left: Place, right: Place) => boolean): string {
   if (a.y === b.y && a.kind === "gpu") {
     const y = a.y + a.h / 2, deep = y + Math.min(190, 30 + 0.24 * Math.abs(a.x - b.x));
     return `M${a.x},${y} C${a.x},${deep} ${b.x},${deep} ${b.x},${y}`;
   }
   if (a.y === b.y) {
-    const [left, right] = a.x < b.x ? [a, b] : [b, a];
+    const [left, right] = a.x < b.x ? [a, b] : [b, a], free = right.x - left.x < 1.6 * (left.w + GAP_X) || !between(left, right);
+    if (!free) {
+      const y = a.y + a.h / 2, deep = y + Math.min(60, 14 + 0.08 * (right.x - left.x));
+      return `M${left.x},${y} C${left.x},${deep} ${right.x},${deep} ${right.x},${y}`;
+    }
     return `M${left.x + left.w / 2},${left.y} L${right.x - right.w / 2},${right.y}`;
   }
   const [upper, lower] = a.y < b.y ? [a, b] : [b, a];

@@ -5,13 +5,14 @@ import { draw } from "./drawing";
 import { Actions, kind_between, show_edits, show_selection } from "./edits";
 import { show_exports } from "./exports";
 import { layout_of } from "./layout";
-import { address_of, collective_query, machine_query, of_address } from "./question";
+import { USUAL, address_of, collective_query, machine_query, nodes_of, of_address } from "./question";
 import { Choices, answer_of, choices, machine_of } from "./service";
 import { Answer, Machine, Question } from "./types";
 import { bytes_of } from "./units";
 
 const AT_ONCE = 4;  // questions of a curve
 const GPUS = "GPUs of a node";
+const NARROW = 760;  // pixels, as in page.css
 
 const field_name = (label: string): string => label.replace(/\W/g, "-");
 
@@ -26,8 +27,8 @@ function members(): Set<number> {
   const found = new Set<number>();
   if (!question.gpus) for (let i = 0; i < (machine?.gpus ?? 0); i += 1) found.add(i);
   for (const piece of question.gpus.split(",").filter(Boolean)) {
-    const ends = piece.split("-").map(Number);
-    for (let i = ends[0]; i <= (ends[1] ?? ends[0]); i += 1) found.add(i);
+    const ends = piece.replace(/gpu/g, "").split("-").map(Number), last = Math.min(ends[1] ?? ends[0], (machine?.gpus ?? 0) - 1);
+    for (let i = ends[0]; i <= last; i += 1) found.add(i);
   }
   return found;
 }
@@ -46,6 +47,7 @@ const actions: Actions = {
   toggle: (gpu) => {
     const all = members(), number = Number(gpu.replace("gpu", ""));
     if (!all.delete(number)) all.add(number);
+    if (!all.size) return;
     const left = [...all].sort((a, b) => a - b);
     change({ gpus: left.length === machine?.gpus ? "" : left.join(",") });
     const field = part("question").querySelector<HTMLInputElement>(`[name="${field_name(GPUS)}"]`);
@@ -65,19 +67,28 @@ function pick(id: string): void {
   document.querySelector<SVGElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
 }
 
+/** What is drawn of a limit such as gpu0->gpu1, node3/nic0<->plx0, baseboard0->gpu5 or nic10->unit0/rail2. */
+function limits_in(now: Machine, limit: string): string[] {
+  const node = /^(node\d+)\//.exec(limit)?.[1], ends = limit.replace(/^node\d+\//, "").split(/<?[-=]>/);
+  if (node && node !== "node0") return [node];
+  const known = new Set(now.devices.map((d) => d.id)), drawn = ends.filter((end) => known.has(end));
+  if (drawn.length === ends.length) return [ends.join("-"), [...ends].reverse().join("-")];
+  const gpu = drawn.find((id) => id.startsWith("gpu"));
+  if (!gpu) return ["fabric"];
+  const switches = new Set(now.devices.filter((d) => d.kind === "nvswitch").map((d) => d.id));  // all of them at once
+  return now.cables.filter((c) => (c.a === gpu && switches.has(c.b)) || (c.b === gpu && switches.has(c.a))).map((c) => c.id);
+}
+
 function show_machine(): void {
   if (!machine || !base) return;
   const now = new Map(machine.cables.map((c) => [c.id, c])), removed = new Set(base.cables.filter((c) => !now.has(c.id)).map((c) => c.id));
   const were = new Map(base.cables.map((c) => [c.id, c]));
   const changed = new Set(machine.cables.filter((c) => were.get(c.id)?.count !== c.count || were.get(c.id)?.bandwidth_Bps !== c.bandwidth_Bps).map((c) => c.id));
   const ghosts = { ...machine, cables: [...machine.cables, ...base.cables.filter((c) => removed.has(c.id))] };
-  const hot = new Set<string>();
-  for (const constraint of answer?.bottleneck ?? []) {
-    const inside = constraint.replace(/^node\d+\//, ""), ends = inside.split("->");
-    hot.add(constraint.split("/")[0]).add(ends.join("-")).add([...ends].reverse().join("-"));
-  }
-  const layout = layout_of(ghosts, question.nodes);
-  const channels = (answer?.channels ?? []).filter((channel) => channel.length > 1);
+  const hot = new Set((answer?.bottleneck ?? []).flatMap((limit) => limits_in(machine!, limit)));
+  const focused = part("machine").contains(document.activeElement) ? document.activeElement : null, words = focused?.getAttribute("data-id") ?? focused?.textContent;
+  const layout = layout_of(ghosts, question.nodes || 1, innerWidth < NARROW ? (machine.gpus > 8 ? 6 : 8) : machine.gpus > 16 ? 12 : 16);
+  const channels = answer?.algorithm === "ring" ? answer.channels.filter((channel) => channel.length > 1) : [];
   const rings = ring < 0 ? [] : ring >= channels.length ? channels : [channels[ring]];
   const names = new Set([...members()].map((number) => `gpu${number}`));
   draw(document.getElementById("drawing") as unknown as SVGSVGElement, { layout, members: names, hot, removed, changed, selected, rings }, pick);
@@ -88,7 +99,12 @@ function show_machine(): void {
     ...(channels.length ? [h("span", { class: "quiet" }, "channels:"), h("button", { type: "button", "aria-pressed": ring < 0, onclick: turn(-1) }, "none"),
       ...channels.slice(0, 8).map((_, i) => h("button", { type: "button", "aria-pressed": ring === i, onclick: turn(i) }, String(i))),
       h("button", { type: "button", "aria-pressed": ring >= channels.length, onclick: turn(channels.length) }, "all")] : []),
+    rings.length === 1 ? h("span", { id: "ring" }, [...rings[0], rings[0][0]].join(" \u2192 ")) : "",
     layout.hidden ? h("span", { class: "quiet" }, `not drawn: ${layout.hidden}`) : "");
+  if (focused && !document.contains(focused)) {  // where it was, else at what is selected
+    const same = [...part("machine").querySelectorAll<HTMLElement>("button, [data-id]")].find((e) => (e.getAttribute("data-id") ?? e.textContent) === words);
+    (same ?? document.querySelector<HTMLElement>(`[data-id="${CSS.escape(selected)}"]`) ?? part("selection").querySelector("button"))?.focus();
+  }
 }
 
 async function curve(asked: Question, gpus: number, signal: AbortSignal): Promise<Point[]> {
@@ -106,25 +122,33 @@ async function curve(asked: Question, gpus: number, signal: AbortSignal): Promis
 async function ask(): Promise<void> {
   asking.abort();
   asking = new AbortController();
+  if (base?.name !== question.platform) {
+    base = machine = null;
+    for (const id of ["drawing", "selection", "drawing-tools", "title"]) fill(id);
+  }
+  show_edits(question.edits, actions);
   const { signal } = asking, asked = question, bare = { ...asked, edits: [] };
   document.body.setAttribute("aria-busy", "true");
   try {
-    [machine, base] = await Promise.all([machine_of(machine_query(asked), signal), machine_of(machine_query(bare), signal)]);
-    part("title").textContent = machine.title;
-    const [now, before] = await Promise.all([answer_of(collective_query(asked, machine.gpus), signal), asked.edits.length ? answer_of(collective_query(bare, machine.gpus), signal) : null]);
-    answer = now;
-    show_answer(now, before);
+    base = await machine_of(machine_query(bare), signal);
+    const edited = asked.edits.length ? machine_of(machine_query(asked), signal) : base;
+    machine = base;
+    machine = await edited;
+    fill("title", machine.title);
+    const gpus = machine.gpus, without = asked.edits.length ? answer_of(collective_query(bare, gpus), signal).catch((problem: Error) => problem.message) : null;
+    answer = await answer_of(collective_query(asked, gpus), signal);
+    show_answer(answer, await without);
     show_machine();
-    show_exports(asked, machine.gpus, now);
+    show_exports(asked, gpus, answer);
     document.body.removeAttribute("aria-busy");
-    const [line, dashed] = await Promise.all([curve(asked, machine.gpus, signal), asked.edits.length ? curve(bare, machine.gpus, signal) : []]);
+    const [line, dashed] = await Promise.all([curve(asked, gpus, signal), asked.edits.length ? curve(bare, gpus, signal) : []]);
     if (!signal.aborted) show_curve(line, dashed, bytes_of(asked.size));
   } catch (problem) {
     if (signal.aborted) return;
     answer = null;
-    show_machine();
-    fill("share");
     show_error((problem as Error).message);
+    fill("share");
+    show_machine();
     fill("curve");
     document.body.removeAttribute("aria-busy");
   }
@@ -134,10 +158,11 @@ function form(all: Choices): void {
   const listed = (key: "platform" | "op" | "library", options: string[], name: string): HTMLElement => {
     const made = h("select", { name: key, onchange: () => {
       const other = key === "platform";
+      if (other) selected = joining = "";
       change({ [key]: made.value, ...(other ? { gpus: "", edits: [], beside: null, library: "" } : {}) });
       if (other) form(all);
     } },
-      ...options.map((one) => h("option", { value: one, selected: one === question[key] }, one || "usual")));
+      ...(options.includes(question[key]) ? options : [question[key], ...options]).map((one) => h("option", { value: one, selected: one === question[key] }, one || "usual")));
     return h("label", {}, name, made);
   };
   const typed = (value: string, name: string, hint: string, set: (text: string) => void): HTMLElement => {
@@ -149,9 +174,9 @@ function form(all: Choices): void {
   const with_op = h("select", { name: "beside", onchange: () => change({ beside: with_op.value ? { ...(question.beside ?? { size: "64MiB", gpus: "0-1" }), op: with_op.value } : null }) },
     ...["", ...all.ops].map((one) => h("option", { value: one, selected: one === beside.op }, one || "nothing")));
   fill("question",
-    listed("platform", all.platforms.includes(question.platform) ? all.platforms : [question.platform, ...all.platforms], "platform"), listed("op", all.ops, "operation"),
+    listed("platform", all.platforms, "platform"), listed("op", all.ops, "operation"),
     typed(question.size, "size", "64MiB", (size) => change({ size })), typed(question.gpus, GPUS, "all", (gpus) => change({ gpus })),
-    typed(String(question.nodes), "nodes", "1", (nodes) => change({ nodes: Math.max(1, Math.trunc(Number(nodes)) || 1) })), listed("library", ["", ...all.libraries], "library"),
+    typed(Number.isNaN(question.nodes) ? "" : String(question.nodes), "nodes", "1", (nodes) => change({ nodes: nodes_of(nodes) })), listed("library", ["", ...all.libraries], "library"),
     h("label", {}, "at the same time", with_op),
     question.beside ? typed(beside.size, "its size", "64MiB", (size) => change({ beside: { ...question.beside!, size } })) : "",
     question.beside ? typed(beside.gpus, "its GPUs", "0-1", (gpus) => change({ beside: { ...question.beside!, gpus } })) : "");
@@ -162,8 +187,12 @@ async function begin(): Promise<void> {
   try {
     const all = await choices();
     const again = (): void => { question = of_address(location.hash); selected = joining = ""; form(all); void ask(); };
-    addEventListener("popstate", again);
+    if (!all.platforms.includes(USUAL.platform)) USUAL.platform = all.platforms[0];
     addEventListener("hashchange", again);
+    part("skip").addEventListener("click", (click) => {  // the address holds the question
+      click.preventDefault();
+      part("answer").focus();
+    });
     part("question").addEventListener("change", () => {
       const fields = question.beside ? 2 : 0, focused = (document.activeElement as HTMLInputElement | null)?.name;
       if (fields === shown_fields) return;

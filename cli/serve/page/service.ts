@@ -23,5 +23,5 @@ export const answer_of = (query: object, signal?: AbortSignal): Promise<Answer> 
 export async function choices(): Promise<Choices> {
   const [platforms, schema] = await Promise.all([read<{ id: string; gpus: number }[]>("v1/platforms"), read<any>("v1/schema")]);
   const keys = schema.$defs.collective_query.properties;
-  return { platforms: platforms.filter((one) => one.gpus > 1).map((one) => one.id), ops: keys.op.enum, libraries: keys.library.anyOf[0].enum };
+  return { platforms: platforms.map((one) => one.id), ops: keys.op.enum, libraries: keys.library.anyOf[0].enum };
 }

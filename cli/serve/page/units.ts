@@ -1,14 +1,13 @@
-const SIZES: Record<string, number> = { "": 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
+const UNITS: Record<string, number> = { B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+const OF_NCCL_TESTS: Record<string, number> = { K: 2 ** 10, k: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 
-/** Bytes of "64MiB", "64M" (as nccl-tests has it), "1.5 GB". @throws Error  nothing that is a size */
+/** Bytes of "64MiB", "64M" (as nccl-tests has it), "4096", as --size reads them. @throws Error  nothing that is a size */
 export function bytes_of(text: string): number {
-  const found = /^\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?\s*$/i.exec(text);
-  if (!found) throw new Error(`size: '${text}' is no size: 64MiB, 1GB, 4096`);
-  const letter = (found[2] ?? "").toLowerCase();
-  const decimal = (found[3] ?? "").toLowerCase() === "b";
-  const unit = decimal ? 1000 ** Math.round(Math.log2(SIZES[letter]) / 10) : SIZES[letter];
-  const bytes = Math.round(Number(found[1]) * unit);
-  if (bytes < 1) throw new Error("size: at least 1 B");
+  const found = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/.exec(text.trim());
+  const unit = found?.[2] ? UNITS[found[2]] ?? OF_NCCL_TESTS[found[2]] : found?.[1].includes(".") ? undefined : 1;
+  if (!found || unit === undefined) throw new Error(`size: '${text}' is no size: 64MiB, 1GB, 4096`);
+  const bytes = Number(found[1]) * unit;
+  if (!Number.isInteger(bytes) || bytes < 1 || bytes > 2 ** 53) throw new Error(`size: '${text}' is no whole number of bytes from 1 to 2^53`);
   return bytes;
 }
 
