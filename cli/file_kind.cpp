@@ -70,15 +70,29 @@ std::string known_elsewhere(const std::string& text) {
        {" NCCL INFO ", "holds NCCL's own lines and no table of nccl-tests, nor calls of NCCL_DEBUG_SUBSYS=COLL"}});
 }
 
+constexpr std::uintmax_t kWhole_B = 16 << 20;  // ours: longer files, which may be refused for it, by their beginning
+constexpr std::size_t kHead_B = 1 << 16;       // ours
+
+std::string head(const std::string& path) {
+  std::string text(kHead_B, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
 /// A text of a file that is one, once.
 class Held {
  public:
-  explicit Held(const std::string& path) : path_(path), text_(file_text(path)) {}
+  explicit Held(const std::string& path)
+      : path_(path),
+        whole_(std::filesystem::file_size(path) <= kWhole_B),
+        text_(whole_ ? file_text(path) : head(path)) {}
 
   /// The format of import; empty: none is known.
   [[nodiscard]] std::string format() const {
     if (const std::string recorded = recording_format(text_); !recorded.empty()) return recorded;
-    if (const std::string log = diagnosis::log_format(path_); !log.empty()) return log;
+    if (const std::string log = this->log(); !log.empty()) return log;
     if (holds(text_, " opCount ")) return "nccl-log";  // between the rows of a table, too
     if (const std::string wiring = pipelines::wiring_format(text_); !wiring.empty()) return wiring;
     return other_format(text_);
@@ -96,7 +110,7 @@ class Held {
     if (!own.empty()) return fmt::format(fmt::runtime(own), file);
     const std::string name = format();
     if (name.empty()) return pipelines::init_reads(text_) ? "linkcast init " + file : "";
-    if (name == diagnosis::log_format(path_)) return "linkcast diagnose " + file;
+    if (name == log()) return "linkcast diagnose " + file;
     if (pipelines::init_reads(text_)) return "linkcast init " + file;
     const std::string import = fmt::format("linkcast import {} {} ", name, file);
     if (pipelines::gives_trace(name)) return import + "--out TRACE, and linkcast replay TRACE --platform PLATFORM";
@@ -107,7 +121,11 @@ class Held {
   [[nodiscard]] std::string elsewhere() const { return known_elsewhere(text_); }
 
  private:
-  std::string path_, text_;
+  [[nodiscard]] std::string log() const { return whole_ ? diagnosis::log_format(path_) : ""; }
+
+  std::string path_;
+  bool whole_;
+  std::string text_;
 };
 
 std::optional<Held> held_in(const std::string& path) {
