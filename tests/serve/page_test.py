@@ -15,6 +15,7 @@ import service
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 except ImportError:
@@ -35,7 +36,12 @@ class Browser:
             options.add_argument(word)
         options.binary_location = shutil.which("chromium")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options)
+        try:
+            self.driver = webdriver.Chrome(options=options)
+        except WebDriverException as problem:  # of this machine, not of the page
+            print(f"skipped: chromium does not start: {problem.msg}")
+            sys.stdout.flush()
+            os._exit(77)
         self.size(1280, 900)
 
     def size(self, width: int, height: int) -> None:
@@ -80,9 +86,9 @@ class Types(unittest.TestCase):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.browser = Browser()
         cls.process = subprocess.Popen([service.PROGRAM, "ui", "--no-browser"], stdout=subprocess.PIPE, text=True)
         cls.address = re.search(r"http://\S+", cls.process.stdout.readline()).group()
-        cls.browser = Browser()
 
     @classmethod
     def tearDownClass(cls):
