@@ -36,10 +36,6 @@ struct ServeOptions {
   serve::ServiceOptions service;
 };
 
-bool is_this_machine(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
-}
-
 /// Its first line. @throws InputError  none, or one that others could guess
 std::string read_token(const std::string& path) {
   std::ifstream file(path);
@@ -61,7 +57,7 @@ void settle(ServeOptions& o) {
       static_cast<long>(std::min(kMost_ms, kMilli * work::parse_time_limit(o.deadline, "--deadline"))));
   o.service.workers.threads = o.workers > 0 ? static_cast<std::size_t>(o.workers) : usual_workers();
   if (!o.token_file.empty()) o.service.token = read_token(o.token_file);
-  if (o.socket.empty() && !is_this_machine(o.host) && o.token_file.empty())
+  if (o.socket.empty() && !serve::is_this_machine(o.host) && o.token_file.empty())
     throw InputError("--host: " + o.host + " can be reached from other machines: --token-file is needed");
   o.service.local_names = o.socket.empty() && o.token_file.empty();
 }

@@ -59,7 +59,7 @@ std::string other_format(const std::string& text) {
   return by_words(text, {{"\"discovery/1\"", "discovery"}, {"source,target,size_B", "csv"}});
 }
 
-/// What a file is and what does not come of it, where people paste one for another.
+/// Files that people paste for others: what one is, and what does not come of it.
 std::string known_elsewhere(const std::string& text) {
   return by_words(
       text,
@@ -71,7 +71,7 @@ std::string known_elsewhere(const std::string& text) {
 }
 
 constexpr std::uintmax_t kWhole_B = 16 << 20;  // ours: longer files, which may be refused for it, by their beginning
-constexpr std::size_t kHead_B = 1 << 16;       // ours
+constexpr std::size_t kHead_B = 1 << 16;       // ours: more than the first line of a trace
 
 std::string head(const std::string& path) {
   std::string text(kHead_B, '\0');
@@ -87,12 +87,13 @@ class Held {
   explicit Held(const std::string& path)
       : path_(path),
         whole_(std::filesystem::file_size(path) <= kWhole_B),
-        text_(whole_ ? file_text(path) : head(path)) {}
+        text_(whole_ ? file_text(path) : head(path)),
+        log_(whole_ ? diagnosis::log_format(path) : "") {}
 
   /// The format of import; empty: none is known.
   [[nodiscard]] std::string format() const {
     if (const std::string recorded = recording_format(text_); !recorded.empty()) return recorded;
-    if (const std::string log = this->log(); !log.empty()) return log;
+    if (!log_.empty()) return log_;
     if (holds(text_, " opCount ")) return "nccl-log";  // between the rows of a table, too
     if (const std::string wiring = pipelines::wiring_format(text_); !wiring.empty()) return wiring;
     return other_format(text_);
@@ -109,9 +110,9 @@ class Held {
     if (query.find(text_) && holds(text_, "\"platform\"")) return "linkcast predict --batch " + file;
     if (!own.empty()) return fmt::format(fmt::runtime(own), file);
     const std::string name = format();
-    if (name.empty()) return pipelines::init_reads(text_) ? "linkcast init " + file : "";
-    if (name == log()) return "linkcast diagnose " + file;
-    if (pipelines::init_reads(text_)) return "linkcast init " + file;
+    if (name.empty()) return is_of_init() ? "linkcast init " + file : "";
+    if (name == log_) return "linkcast diagnose " + file;
+    if (is_of_init()) return "linkcast init " + file;
     const std::string import = fmt::format("linkcast import {} {} ", name, file);
     if (pipelines::gives_trace(name)) return import + "--out TRACE, and linkcast replay TRACE --platform PLATFORM";
     return import +
@@ -119,13 +120,17 @@ class Held {
   }
 
   [[nodiscard]] std::string elsewhere() const { return known_elsewhere(text_); }
+  [[nodiscard]] bool is_of_init() const { return pipelines::init_reads(text_); }
+  /// Whole or damaged.
+  [[nodiscard]] bool is_json_object() const {
+    const auto first = text_.find_first_not_of(" \t\r\n");
+    return first != std::string::npos && text_[first] == '{';
+  }
 
  private:
-  [[nodiscard]] std::string log() const { return whole_ ? diagnosis::log_format(path_) : ""; }
-
   std::string path_;
   bool whole_;
-  std::string text_;
+  std::string text_, log_;  ///< log_: format of what diagnose reads; empty: it is none
 };
 
 std::optional<Held> held_in(const std::string& path) {
@@ -172,12 +177,10 @@ std::string text_without_command(const std::string& word) {
 void expect_file_of(const std::string& command, const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return;
-  std::string head(4096, '\0');  // traces may be long: their first line is enough
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (holds(head, "trace/1") ? command == "replay" : head.starts_with("\x1f\x8b")) return;
+  const std::string begin = head(path);  // traces may be long: their first line is enough
+  if (holds(begin, "trace/1") ? command == "replay" : begin.starts_with("\x1f\x8b")) return;
   const Held held(path);
-  if (command == "init" && pipelines::init_reads(file_text(path))) return;
+  if (command == "init" && held.is_of_init()) return;
   const std::string right = held.command();
   if (right.empty() || right.starts_with("linkcast " + command + " ")) return;
   throw other_file(path, command, right);
@@ -212,11 +215,9 @@ std::string naming_file(const std::string& text, const std::string& command) {
   std::string path = text.substr(0, at);
   if (path.starts_with(query)) path.erase(0, query.size());
   if (const std::size_t line = path.rfind(" line "); line != std::string::npos) path.erase(line);
-  std::ifstream file(path);
-  char first = ' ';
-  file >> std::ws >> first;
-  if (first == '{') return text;  // JSON that is damaged: where, says the text
-  const std::string right = command_of_file(path);
+  const auto held = held_in(path);
+  if (!held || held->is_json_object()) return text;  // of damaged JSON the text says where
+  const std::string right = held->command();
   if (right.empty() || right.starts_with("linkcast " + command + " ")) return text;
   return other_file(path, command, right).what();
 }

@@ -11,8 +11,8 @@ std::string command_of_file(const std::string& path);
 /// Whether a file is what a benchmark printed.
 bool is_log_file(const std::string& path);
 
-/// What a word says that stands where a command is due: the command that takes the file, what the file is, or that it
-/// is not known and what is read. Empty: it is no name of a file.
+/// The message for a word that stands where a command is due: the command that takes the file, what the file is, or
+/// that it is not known and what is read. Empty: it is no name of a file.
 std::string text_without_command(const std::string& word);
 
 /// @param command  diagnose, init, replay

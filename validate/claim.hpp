@@ -116,8 +116,8 @@ struct Claim {
   std::optional<ClaimData> data;
   std::string note;                     ///< how the statement was read, or why it is known to fail
   std::vector<EarlierReading> history;  ///< oldest first
-  /// Of a predicted row that wiring decides, whatever the parameters: changes to its queries with which it is false, so
-  /// that it is no matter of form. Else null.
+  /// Changes to the queries with which a predicted row is false that wiring decides, whatever the parameters: it is no
+  /// matter of form. Null for other rows.
   Json counterexample;
   std::string pointer;  ///< "<file>:<json pointer>" for messages
 };

@@ -259,6 +259,12 @@ class LimitedServer final : public httplib::Server {
   ConnectionLimits limits_{.request_B = kMostHead_B + 2 * kMostBody_B};  // chunks have a head each
 };
 
+bool is_this_machine(const std::string& host) {
+  in_addr address{};
+  const bool loopback = host.rfind("127.", 0) == 0 && inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return loopback || host == "localhost" || host == "::1";
+}
+
 HttpReply error_reply(int status, const std::string& what) {
   return {status, write_quickly(Json{{"error", what}}) + "\n"};
 }

@@ -36,6 +36,9 @@ struct RefusedBody {
 /// {"error": what}
 HttpReply error_reply(int status, const std::string& what);
 
+/// localhost, 127.x.x.x or ::1
+bool is_this_machine(const std::string& host);
+
 /// Asked by several threads at once.
 using HttpHandler = std::function<HttpReply(HttpRequest)>;
 

@@ -1,6 +1,5 @@
 #include "cli/serve/service.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -210,18 +209,15 @@ void Service::warm_while_idle(const std::string& job) {
 
 namespace {
 
-template <char kind>
-HttpReply page(Service& /*service*/, const HttpRequest& /*request*/) {
-  const PageFile file = page_file(kind == 'h' ? "index.html" : kind == 'c' ? "page.css" : "page.js");
+HttpReply page(Service& /*service*/, const HttpRequest& request) {
+  const PageFile file = page_file(request.path == "/" ? "index.html" : std::string_view(request.path).substr(1));
   return {200, std::string(file.content), std::string(file.type)};
 }
 
 /// @param host  as a header has it: localhost:8090, [::1]:8090
 bool names_this_machine(std::string host) {
   if (const auto port = host.find_last_of(":]"); port != std::string::npos && host[port] == ':') host.resize(port);
-  in_addr address{};
-  const bool loopback = inet_pton(AF_INET, host.c_str(), &address) == 1 && host.rfind("127.", 0) == 0;
-  return loopback || host == "localhost" || host == "[::1]";
+  return is_this_machine(host == "[::1]" ? "::1" : host);
 }
 
 /// A browser says which page asks: only our own may, else any site that somebody visits could.
@@ -255,9 +251,9 @@ const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
        },
        true},
       {"/readyz", "GET", [](Service& service, const HttpRequest&) { return service.readiness(); }, true},
-      {"/", "GET", page<'h'>, true},
-      {"/page.css", "GET", page<'c'>, true},
-      {"/page.js", "GET", page<'j'>, true},
+      {"/", "GET", page, true},
+      {"/page.css", "GET", page, true},
+      {"/page.js", "GET", page, true},
       {"/v1/schema", "GET",
        [](Service&, const HttpRequest&) {
          return HttpReply{200, text_of(query::all_schemas())};

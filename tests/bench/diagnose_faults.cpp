@@ -112,7 +112,7 @@ const char* size_range(double size) {
 void print(const std::string& title, const std::map<std::string, Score>& rows) {
   std::printf(
       "\n| %s | cases | found | recognised | alone first | noise allows | of those found | recognised | missed: "
-      "median, largest | taken for | normal though 1.5 times slower |\n",
+      "median, largest | named instead | normal though 1.5 times slower |\n",
       title.c_str());
   std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |\n");
   for (const auto& [name, score] : rows) {

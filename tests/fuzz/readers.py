@@ -6,7 +6,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 IMPORT, TRACES = ROOT / "tests/input/import", ROOT / "tests/input/traces"
 Command = tuple[str, ...]  # "{}" stands for the file
-TWO_HOSTS = ("--option", "src=gpu0", "--option", "dst=node1/gpu0")
 COPIES = ("size=100MB", "unit=GB/s", "duplex=half", "transport=peer", "timing=single")
 
 
@@ -34,11 +33,11 @@ READERS: dict[str, list[tuple[Path, Command]]] = {
     "p2pBandwidthLatencyTest": _import("p2pBandwidthLatencyTest", "p2p-p*.txt", topology="p100-dgx1") + _import("p2pBandwidthLatencyTest", "p2p-dgx2*.txt", topology="v100-dgx2"),
     "csv": _import("csv", "copies.csv", "timing=single", topology="p100-dgx1"),
     "mgbench-csv": _import("mgbench-csv", "mgbench-full.csv", *COPIES, topology="p100-dgx1"),
-    "nccl-xml": _import("nccl-xml", "*ccl-[!cn]*.xml"),
+    "nccl-xml": _import("nccl-xml", "*ccl-[!c]*.xml") + _import("nccl-xml", "nccl-c2c.xml") + _import("nccl-xml", "nccl-cloud.xml", "gpu=H100"),
     "hwloc-xml": _import("hwloc-xml", "hwloc-*.xml"),
     "discovery": _import("discovery", "pass_discovery.json", folder=ROOT / "tests/input"),
     "infragraph": _import("infragraph", "infragraph-*"),
-    "ib-fabric": _import("ib-fabric", "ib*.txt", machine=True),
+    "ib-fabric": _import("ib-fabric", "ib*.txt"),
     "topo-m": _import("topo-m", "topo-[amv]*.txt", "gpu=V100") + _import("topo-m", "topo-h200.txt", "gpu=H200"),
     "rocm-topo": _import("rocm-topo", "rocm-topo-m*.txt") + _import("rocm-topo", "rocm-topo*[!x].txt", "gpu=MI100") + _import("rocm-topo", "amd-smi-topology.txt", "gpu=MI300X"),
     "rocm-bandwidth-test": _import("rocm-bandwidth-test", "rocm-bandwidth-test.txt", topology="mi210"),

@@ -27,6 +27,12 @@ RECORDS = {  # of the targets that are no reader of fuzz.py
     "job-list": ["apps-traces/jobs/*.jsonl"], "schedule": ["apps-traces/jobs/*.jsonl"],
     "graph-dump": ["tests/input/import/*.xml", "tests/input/told/*"],
     "told-topology": ["tests/input/*.xml", "tests/input/told/*", "tests/input/import/*.xml"],
+    # Besides those that readers.py knows a command for: also what needs options or further files.
+    "import-nccl-tests": ["tests/input/import/nccl-*.txt", "tests/input/pasted/*.txt"], "import-nvbandwidth": ["tests/input/import/nvbandwidth*"],
+    "import-osu": ["tests/input/import/osu-*"], "import-p2pBandwidthLatencyTest": ["tests/input/import/p2p-*"],
+    "import-nccl-xml": ["tests/input/import/*.xml"], "import-topo-m": ["tests/input/import/topo-*", "tests/input/import/nvlink-*"],
+    "import-rocm-topo": ["tests/input/import/rocm-topo.json", "tests/input/import/amd-smi-topology.json"],
+    "import-kineto": ["tests/input/traces/kineto-*"], "import-nccl-log": ["tests/input/traces/nccl-log-*"], "import-simgrid-ti": ["tests/input/traces/ti*.txt"],
     "import-flight-recorder": ["tests/input/traces/flight-recorder*"],
     "diagnose": ["tests/input/import/nccl-*.txt", "tests/input/import/nvb*", "tests/input/import/p2p*", "tests/input/import/osu*"],
     "json": ["tests/input/*.json"],
@@ -96,7 +102,7 @@ def of(name: str, queries: list[bytes]) -> list[bytes]:
         found += sorted(ROOT.glob(pattern))
     if (FOUND / name).is_dir():
         found += sorted((FOUND / name).iterdir())
-    return _made(name, queries) + [path.read_bytes()[:MOST_B] for path in found if path.is_file()]
+    return _made(name, queries) + [path.read_bytes()[:MOST_B] for path in dict.fromkeys(found) if path.is_file()]
 
 
 def words_of(seeds: list[bytes]) -> list[bytes]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the claims' rows ask changes only with an entry in the row's history: a day, what it was, why.
+"""The question of a claims' row changes only with an entry in the row's history: a day, what it was, why.
 
 tests/paper/readings.json holds a digest of what each row asks. A row that differs from it needs a new entry in `history`
 that gives each part that changed as it was; --record then takes the new state.

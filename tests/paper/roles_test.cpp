@@ -1,4 +1,4 @@
-// What may count as predicted: no row whose data a fit has seen, none that holds whatever the parameters are.
+// Rows that may count as predicted: none whose data a fit has seen, none that holds whatever the parameters are.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

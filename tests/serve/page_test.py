@@ -117,7 +117,7 @@ class Page(unittest.TestCase):
     def test_a_forecast_is_that_of_the_command_it_shows(self):
         for question in ("platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3", "platform=hgx-h100&op=alltoall&size=1GB&nodes=4",
                          "platform=v100-dgx1&op=broadcast&size=1M&edit=remove+gpu0-gpu3&edit=slow+gpu5:1.2",
-                         "platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3&beside=all_reduce,64MiB,4-7"):
+                         "platform=v100-dgx1&op=all_reduce&size=64MiB&gpus=0-3&with=all_reduce,64MiB,4-7"):
             with self.subTest(question):
                 self.assert_as_the_command_says(self.open(question))
 

@@ -19,6 +19,11 @@ using Edits = std::vector<std::string>;
 
 std::string number_text(double value) { return Json(value).dump(); }
 
+std::ptrdiff_t nic_count(const Topology& wiring) {
+  return std::count_if(wiring.devices.begin(), wiring.devices.end(),
+                       [](const Device& device) { return device.kind == DeviceKind::kNic; });
+}
+
 /// One adapter, its port, its rail: slower, or gone so that the library does without.
 void add_nics(const Topology& wiring, std::vector<Cause>& causes) {
   for (const Cable& cable : wiring.cables) {
@@ -33,8 +38,7 @@ void add_nics(const Topology& wiring, std::vector<Cause>& causes) {
 
 /// Fewer adapters than there are: NCCL_IB_HCA names some, or the others' ports are down.
 void add_rails(const Topology& wiring, std::vector<Cause>& causes) {
-  const auto nics = std::count_if(wiring.devices.begin(), wiring.devices.end(),
-                                  [](const Device& device) { return device.kind == DeviceKind::kNic; });
+  const auto nics = nic_count(wiring);
   Cause cause{CauseKind::kNic, "all adapters", false, {}};
   for (auto used = nics / 2; used >= 1; used /= 2)
     cause.trials.push_back({1, fmt::format("{} of {} adapters used", used, nics), {fmt::format("nics {}", used)}});
@@ -96,7 +100,7 @@ Json host_port(const Topology& wiring) {
   return wiring.fabric.value("links", Json::object()).value("host", Json::object());
 }
 
-// What NCCL's own table says of a step of NVLSTree between nodes, PAT alike. source: NCCL, tuning.cc: 14 to 20.9 us
+// A step of NVLSTree between nodes by NCCL's own table, PAT alike. source: NCCL, tuning.cc: 14 to 20.9 us
 constexpr double kTableStep_s = 20.9e-6;
 
 /// Steps between nodes that take so long, of rings, trees and the algorithms that have a table of their own; those that
@@ -177,8 +181,7 @@ constexpr double kSocketHops_s[] = {25e-6, 60e-6};
 void add_sockets(const Topology& wiring, const Platform& platform, std::vector<Cause>& causes) {
   const Json port = host_port(wiring);
   const std::string cable = port.value("cable", "");
-  const auto ports = std::count_if(wiring.devices.begin(), wiring.devices.end(),
-                                   [](const Device& device) { return device.kind == DeviceKind::kNic; });
+  const auto ports = nic_count(wiring);
   if (cable.empty() || ports == 0) return;
   const double node_Bps = static_cast<double>(ports) * parse_bandwidth(port.value("bandwidth", "")).si;
   Cause cause{CauseKind::kSockets, "all nodes", false, {}};

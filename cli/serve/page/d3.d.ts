@@ -1,4 +1,4 @@
-// What this page takes of D3 (Debian's node-d3 has no types).
+// The part of D3 that this page uses; Debian's node-d3 has no types.
 declare module "d3-scale" {
   interface Log {
     (value: number): number;

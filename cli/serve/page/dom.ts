@@ -14,6 +14,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Rec
   return made;
 }
 
+export const button = (text: string, click: () => void, attributes: Record<string, unknown> = {}): HTMLElement => h("button", { type: "button", onclick: click, ...attributes }, text);
+
+export const drawing = (): SVGSVGElement => document.querySelector<SVGSVGElement>("#drawing")!;
+
 export const part = (id: string): HTMLElement => document.getElementById(id)!;
 
 export const fill = (id: string, ...children: Child[]): void => part(id).replaceChildren(...present(children));

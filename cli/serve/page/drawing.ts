@@ -50,8 +50,8 @@ export function draw(svg: SVGSVGElement, shown: Shown, pick: (id: string) => voi
     group.append("path").attr("class", "seen").attr("d", path).attr("stroke-width", Math.min(6, 1 + (cable.bandwidth_Bps * cable.count) / 60e9));
   }
   for (const place of layout.places.values()) device(place);
-  for (const ring of shown.rings) {
-    const colour = schemeTableau10[shown.rings.indexOf(ring) % 10];
+  for (const [i, ring] of shown.rings.entries()) {
+    const colour = schemeTableau10[i % 10];
     for (const { path, arrow } of hops_of(ring, layout)) {
       root.append("path").attr("class", "ring").attr("d", path).attr("stroke", colour);
       root.append("path").attr("class", "arrow").attr("d", arrow).attr("fill", colour);

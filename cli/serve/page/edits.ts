@@ -1,13 +1,11 @@
 // Changes of the machine, in the words of `linkcast help edits`.
-import { fill, h, part } from "./dom";
+import { button, fill, h, part } from "./dom";
 import { cable_text } from "./drawing";
 import { Machine } from "./types";
 
 export interface Actions { add(edit: string): void; undo(index: number): void; join(from: string): void; toggle(gpu: string): void }
 
-const button = (text: string, click: () => void): HTMLElement => h("button", { type: "button", onclick: click }, text);
-
-/** What can be done with what was picked. */
+/** Buttons for the cable or device that was picked. */
 export function show_selection(machine: Machine, base: Machine, id: string, joining: string, member: boolean, actions: Actions): void {
   const holder = part("selection");
   const cable = machine.cables.find((c) => c.id === id), gone = !cable && base.cables.find((c) => c.id === id);
@@ -34,7 +32,7 @@ export function show_selection(machine: Machine, base: Machine, id: string, join
 }
 
 export function show_edits(edits: string[], actions: Actions): void {
-  fill("edits", ...edits.map((edit, i) => h("li", {}, edit, h("button", { type: "button", "aria-label": `undo ${edit}`, onclick: () => actions.undo(i) }, "×"))));
+  fill("edits", ...edits.map((edit, i) => h("li", {}, edit, button("×", () => actions.undo(i), { "aria-label": `undo ${edit}` }))));
 }
 
 /** Kind of the cable that joins the like of these two; else PCIe to hosts, NVLink between GPUs. */

@@ -1,4 +1,4 @@
-import { fill, h, part } from "./dom";
+import { button, drawing, fill, h, part } from "./dom";
 import { Answer, Question } from "./types";
 import { command_of } from "./question";
 
@@ -10,7 +10,7 @@ function save(name: string, content: Blob): void {
 
 /** The drawing by itself, colours included. */
 function svg_text(): { text: string; width: number; height: number } {
-  const drawn = document.getElementById("drawing") as unknown as SVGSVGElement, copy = drawn.cloneNode(true) as SVGSVGElement;
+  const drawn = drawing(), copy = drawn.cloneNode(true) as SVGSVGElement;
   const sources = drawn.querySelectorAll("*"), targets = copy.querySelectorAll<SVGElement>("*");
   sources.forEach((source, i) => {
     const style = getComputedStyle(source);
@@ -36,7 +36,6 @@ async function png(): Promise<Blob> {
 
 export function show_exports(question: Question, gpus: number, answer: Answer): void {
   const name = `${question.platform}-${question.op}`, command = command_of(question, gpus);
-  const button = (text: string, click: () => void): HTMLElement => h("button", { type: "button", onclick: click }, text);
   fill("share",
     button("copy link", () => void navigator.clipboard.writeText(location.href)),
     button("SVG", () => save(`${name}.svg`, new Blob([svg_text().text], { type: "image/svg+xml" }))),

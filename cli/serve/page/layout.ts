@@ -4,7 +4,7 @@ import { Cable, Device, Machine } from "./types";
 export interface Place { id: string; kind: string; label: string; title: string; x: number; y: number; w: number; h: number }
 export interface Layout { places: Map<string, Place>; cables: { cable: Cable; path: string }[]; width: number; height: number; hidden: string }
 
-const GPU = { w: 54, h: 30 }, GAP_X = 14, ROW = 66, MARGIN = 24;
+const GPU = { w: 54, h: 30 }, GAP_X = 14, GPU_ROW = GPU.h + 10, ROW = 66, MARGIN = 24;
 const HOSTS_SHOWN_TO = 52, TILES_SHOWN = 64;
 const ABOVE: Record<string, number> = { cpu: 0, pcie_switch: 1, nic: 2 };
 
@@ -22,7 +22,7 @@ function spread(wished: { id: string; at: number; w: number }[], width: number):
     found.set(one.id, at);
     left = at + one.w / 2 + GAP_X;
   }
-  // What was pushed to the right goes back by half of it, and into the picture.
+  // The row goes back by the mean of how far it was pushed to the right, and into the picture.
   const pushed = row.reduce((sum, one) => sum + found.get(one.id)! - one.at, 0) / Math.max(row.length, 1);
   let limit = width - MARGIN;
   for (const one of [...row].reverse()) {
@@ -52,19 +52,19 @@ export function layout_of(machine: Machine, nodes: number, most_in_a_row: number
   const gpu_y = MARGIN + GPU.h / 2 + upper.length * ROW;
   gpus.forEach((d, i) => {
     const row = Math.floor(i / most_in_a_row), in_row = Math.min(columns, gpus.length - row * most_in_a_row);
-    put(d, ((i % most_in_a_row) + 0.5) * ((width - 2 * MARGIN) / in_row) + MARGIN, gpu_y + row * (GPU.h + 10));
+    put(d, ((i % most_in_a_row) + 0.5) * ((width - 2 * MARGIN) / in_row) + MARGIN, gpu_y + row * GPU_ROW);
   });
-  const neighbours = (id: string): Place[] =>
-    machine.cables.flatMap((c) => (c.a === id ? [c.b] : c.b === id ? [c.a] : [])).flatMap((other) => places.get(other) ?? []);
+  const joined_with = (id: string): string[] => machine.cables.flatMap((c) => (c.a === id ? [c.b] : c.b === id ? [c.a] : []));
+  const neighbours = (id: string): Place[] => joined_with(id).flatMap((other) => places.get(other) ?? []);
   /** GPUs at the switch or CPU of an adapter: it stands behind the last, out of the way of their cables. */
-  const beside = (nic: string): number | null => {
-    const hosts_of = machine.cables.flatMap((c) => (c.a === nic ? [c.b] : c.b === nic ? [c.a] : []));
-    const near = hosts_of.flatMap(neighbours).filter((p) => p.kind === "gpu");
+  const behind_gpus = (nic: string): number | null => {
+    if (neighbours(nic).length) return null;  // at a GPU itself, as on LUMI
+    const near = joined_with(nic).flatMap(neighbours).filter((p) => p.kind === "gpu");
     return near.length ? Math.max(...near.map((p) => p.x)) + (width - 2 * MARGIN) / columns / 2 : null;
   };
   const stand = (row: Device[], y: number): void => {
     const wished = row.map((d, i) => {
-      const gap = d.kind === "nic" ? beside(d.id) : null;
+      const gap = d.kind === "nic" ? behind_gpus(d.id) : null;
       if (gap !== null) return { id: d.id, at: gap, w: text_width(d.id) };
       const near = neighbours(d.id);
       const at = near.length ? near.reduce((sum, p) => sum + p.x, 0) / near.length : ((i + 0.5) * width) / row.length;
@@ -75,7 +75,7 @@ export function layout_of(machine: Machine, nodes: number, most_in_a_row: number
   };
   [...upper].reverse().forEach((row, i) => stand(row, gpu_y - (i + 1) * ROW));
   const rows = Math.ceil(gpus.length / most_in_a_row);
-  let bottom = gpu_y + (rows - 1) * (GPU.h + 10) + GPU.h / 2;
+  let bottom = gpu_y + (rows - 1) * GPU_ROW + GPU.h / 2;
   const arcs = machine.cables.filter((c) => places.get(c.a)?.kind === "gpu" && places.get(c.b)?.kind === "gpu");
   if (arcs.length) bottom += Math.min(150, 26 + 0.16 * width);
   if (switches.length === 1 && rows > 1) {
@@ -96,7 +96,7 @@ export function layout_of(machine: Machine, nodes: number, most_in_a_row: number
 }
 
 /** Between GPUs of a row below them, as deep as they are far apart; else straight from edge to edge. */
-export function path_of(a: Place, b: Place, between: (left: Place, right: Place) => boolean): string {
+function path_of(a: Place, b: Place, between: (left: Place, right: Place) => boolean): string {
   if (a.y === b.y && a.kind === "gpu") {
     const y = a.y + a.h / 2, deep = y + Math.min(190, 30 + 0.24 * Math.abs(a.x - b.x));
     return `M${a.x},${y} C${a.x},${deep} ${b.x},${deep} ${b.x},${y}`;
@@ -111,8 +111,8 @@ export function path_of(a: Place, b: Place, between: (left: Place, right: Place)
   }
   const [upper, lower] = a.y < b.y ? [a, b] : [b, a];
   if (lower.x - lower.w / 2 < upper.x && upper.x < lower.x + lower.w / 2 && lower.w > 2 * upper.w) {  // onto a bar, past other rows
-    const beside = upper.x + upper.w / 2 - 3;
-    return `M${beside},${upper.y + upper.h / 2} l5,5 V${lower.y - lower.h / 2}`;
+    const x = upper.x + upper.w / 2 - 3;
+    return `M${x},${upper.y + upper.h / 2} l5,5 V${lower.y - lower.h / 2}`;
   }
   return `M${upper.x},${upper.y + upper.h / 2} L${lower.x},${lower.y - lower.h / 2}`;
 }

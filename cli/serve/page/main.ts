@@ -1,6 +1,6 @@
 import { show_answer, show_error } from "./answer";
 import { CURVE_SIZES, Point, show_curve } from "./curve";
-import { fill, h, part } from "./dom";
+import { button, drawing, fill, h, part } from "./dom";
 import { draw } from "./drawing";
 import { Actions, kind_between, show_edits, show_selection } from "./edits";
 import { show_exports } from "./exports";
@@ -20,7 +20,6 @@ let question: Question = of_address(location.hash);
 let machine: Machine | null = null, base: Machine | null = null, answer: Answer | null = null;
 let selected = "", joining = "", ring = -1;
 let asking = new AbortController();
-let shown_fields = 0;  // beside those that are always there
 
 /** Numbers of "0-3,6"; all where nothing is said. */
 function members(): Set<number> {
@@ -67,7 +66,7 @@ function pick(id: string): void {
   document.querySelector<SVGElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
 }
 
-/** What is drawn of a limit such as gpu0->gpu1, node3/nic0<->plx0, baseboard0->gpu5 or nic10->unit0/rail2. */
+/** Ids of what is drawn of a limit such as gpu0->gpu1, node3/nic0<->plx0, baseboard0->gpu5 or nic10->unit0/rail2. */
 function limits_in(now: Machine, limit: string): string[] {
   const node = /^(node\d+)\//.exec(limit)?.[1], ends = limit.replace(/^node\d+\//, "").split(/<?[-=]>/);
   if (node && node !== "node0") return [node];
@@ -91,14 +90,13 @@ function show_machine(): void {
   const channels = answer?.algorithm === "ring" ? answer.channels.filter((channel) => channel.length > 1) : [];
   const rings = ring < 0 ? [] : ring >= channels.length ? channels : [channels[ring]];
   const names = new Set([...members()].map((number) => `gpu${number}`));
-  draw(document.getElementById("drawing") as unknown as SVGSVGElement, { layout, members: names, hot, removed, changed, selected, rings }, pick);
+  draw(drawing(), { layout, members: names, hot, removed, changed, selected, rings }, pick);
   show_selection(machine, base, selected, joining, names.has(selected), actions);
   show_edits(question.edits, actions);
-  const turn = (to: number) => () => { ring = to; show_machine(); };
+  const turn = (text: string, to: number, on: boolean): HTMLElement => button(text, () => { ring = to; show_machine(); }, { "aria-pressed": String(on) });
   fill("drawing-tools",
-    ...(channels.length ? [h("span", { class: "quiet" }, "channels:"), h("button", { type: "button", "aria-pressed": ring < 0, onclick: turn(-1) }, "none"),
-      ...channels.slice(0, 8).map((_, i) => h("button", { type: "button", "aria-pressed": ring === i, onclick: turn(i) }, String(i))),
-      h("button", { type: "button", "aria-pressed": ring >= channels.length, onclick: turn(channels.length) }, "all")] : []),
+    ...(channels.length ? [h("span", { class: "quiet" }, "channels:"), turn("none", -1, ring < 0),
+      ...channels.slice(0, 8).map((_, i) => turn(String(i), i, ring === i)), turn("all", channels.length, ring >= channels.length)] : []),
     rings.length === 1 ? h("span", { id: "ring" }, [...rings[0], rings[0][0]].join(" \u2192 ")) : "",
     layout.hidden ? h("span", { class: "quiet" }, `not drawn: ${layout.hidden}`) : "");
   if (focused && !document.contains(focused)) {  // where it was, else at what is selected
@@ -159,7 +157,7 @@ function form(all: Choices): void {
     const made = h("select", { name: key, onchange: () => {
       const other = key === "platform";
       if (other) selected = joining = "";
-      change({ [key]: made.value, ...(other ? { gpus: "", edits: [], beside: null, library: "" } : {}) });
+      change({ [key]: made.value, ...(other ? { gpus: "", edits: [], concurrent: null, library: "" } : {}) });
       if (other) form(all);
     } },
       ...(options.includes(question[key]) ? options : [question[key], ...options]).map((one) => h("option", { value: one, selected: one === question[key] }, one || "usual")));
@@ -169,17 +167,16 @@ function form(all: Choices): void {
     const made = h("input", { value, placeholder: hint, name: field_name(name), autocomplete: "off", onchange: () => set(made.value.trim()) });
     return h("label", {}, name, made);
   };
-  shown_fields = question.beside ? 2 : 0;
-  const beside = question.beside ?? { op: "", size: "64MiB", gpus: "" };
-  const with_op = h("select", { name: "beside", onchange: () => change({ beside: with_op.value ? { ...(question.beside ?? { size: "64MiB", gpus: "0-1" }), op: with_op.value } : null }) },
-    ...["", ...all.ops].map((one) => h("option", { value: one, selected: one === beside.op }, one || "nothing")));
+  const { concurrent } = question;
+  const with_op = h("select", { name: "with", onchange: () => change({ concurrent: with_op.value ? { ...(question.concurrent ?? { size: "64MiB", gpus: "0-1" }), op: with_op.value } : null }) },
+    ...["", ...all.ops].map((one) => h("option", { value: one, selected: one === (concurrent?.op ?? "") }, one || "nothing")));
   fill("question",
     listed("platform", all.platforms, "platform"), listed("op", all.ops, "operation"),
     typed(question.size, "size", "64MiB", (size) => change({ size })), typed(question.gpus, GPUS, "all", (gpus) => change({ gpus })),
     typed(Number.isNaN(question.nodes) ? "" : String(question.nodes), "nodes", "1", (nodes) => change({ nodes: nodes_of(nodes) })), listed("library", ["", ...all.libraries], "library"),
     h("label", {}, "at the same time", with_op),
-    question.beside ? typed(beside.size, "its size", "64MiB", (size) => change({ beside: { ...question.beside!, size } })) : "",
-    question.beside ? typed(beside.gpus, "its GPUs", "0-1", (gpus) => change({ beside: { ...question.beside!, gpus } })) : "");
+    concurrent && typed(concurrent.size, "its size", "64MiB", (size) => change({ concurrent: { ...question.concurrent!, size } })),
+    concurrent && typed(concurrent.gpus, "its GPUs", "0-1", (gpus) => change({ concurrent: { ...question.concurrent!, gpus } })));
 }
 
 async function begin(): Promise<void> {
@@ -194,8 +191,8 @@ async function begin(): Promise<void> {
       part("answer").focus();
     });
     part("question").addEventListener("change", () => {
-      const fields = question.beside ? 2 : 0, focused = (document.activeElement as HTMLInputElement | null)?.name;
-      if (fields === shown_fields) return;
+      const has_fields = part("question").querySelector('[name="its-size"]') !== null, focused = (document.activeElement as HTMLInputElement | null)?.name;
+      if (has_fields === (question.concurrent !== null)) return;
       form(all);
       part("question").querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
     });

@@ -1,8 +1,8 @@
 // A question as an address, as JSON for the service, and as a command line.
-import { Beside, Question } from "./types";
+import { Concurrent, Question } from "./types";
 import { bytes_of } from "./units";
 
-export const USUAL: Question = { platform: "hgx-h100", op: "all_reduce", size: "64MiB", gpus: "", nodes: 1, library: "", edits: [], beside: null };
+export const USUAL: Question = { platform: "hgx-h100", op: "all_reduce", size: "64MiB", gpus: "", nodes: 1, library: "", edits: [], concurrent: null };
 
 /** NaN: no number of nodes. */
 export const nodes_of = (text: string): number => (/^[1-9]\d{0,6}$/.test(text.trim()) ? Number(text) : NaN);
@@ -10,11 +10,11 @@ export const nodes_of = (text: string): number => (/^[1-9]\d{0,6}$/.test(text.tr
 export function of_address(hash: string): Question {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const word = (key: keyof Question, usual: string): string => given.get(key) ?? usual;
-  const beside = given.get("beside")?.split(",");
+  const concurrent = given.get("with")?.split(",");
   return {
     platform: word("platform", USUAL.platform), op: word("op", USUAL.op), size: word("size", USUAL.size), gpus: word("gpus", ""),
     nodes: nodes_of(given.get("nodes") ?? "1"), library: word("library", ""), edits: given.getAll("edit"),
-    beside: beside && beside.length >= 3 ? { op: beside[0], size: beside[1], gpus: beside.slice(2).join(",") } : null,
+    concurrent: concurrent && concurrent.length >= 3 ? { op: concurrent[0], size: concurrent[1], gpus: concurrent.slice(2).join(",") } : null,
   };
 }
 
@@ -27,15 +27,13 @@ export function address_of(q: Question): string {
   if (q.nodes !== 1) made.set("nodes", String(q.nodes));
   if (q.library) made.set("library", q.library);
   for (const edit of q.edits) made.append("edit", edit);
-  if (q.beside) made.set("beside", `${q.beside.op},${q.beside.size},${q.beside.gpus}`);
+  if (q.concurrent) made.set("with", `${q.concurrent.op},${q.concurrent.size},${q.concurrent.gpus}`);
   return `#${made}`;
 }
 
 export const machine_query = (q: Question): object => ({ kind: "show", platform: q.platform, edits: q.edits });
 
-function beside_of(beside: Beside): object {
-  return { op: beside.op, size_B: bytes_of(beside.size), gpus: beside.gpus };
-}
+const concurrent_query = (c: Concurrent): object => ({ op: c.op, size_B: bytes_of(c.size), gpus: c.gpus });
 
 const gpus_of = (q: Question, gpus_of_node: number): string => q.gpus || `0-${gpus_of_node - 1}`;
 
@@ -45,7 +43,7 @@ export function collective_query(q: Question, gpus_of_node: number, size_B = byt
   return {
     kind: "collective", platform: q.platform, op: q.op, size_B, explain: true,
     gpus: gpus_of(q, gpus_of_node), ...(q.nodes > 1 ? { nodes: q.nodes } : {}), ...(q.library ? { library: q.library } : {}),
-    ...(q.edits.length ? { edits: q.edits } : {}), ...(q.beside ? { with: [beside_of(q.beside)] } : {}),
+    ...(q.edits.length ? { edits: q.edits } : {}), ...(q.concurrent ? { with: [concurrent_query(q.concurrent)] } : {}),
   };
 }
 
@@ -57,6 +55,6 @@ export function command_of(q: Question, gpus_of_node: number): string {
   if (q.nodes > 1) words.push("--nodes", String(q.nodes));
   if (q.library) words.push("--library", q.library);
   for (const edit of q.edits) words.push("--edit", edit);
-  if (q.beside) words.push("--with", `${q.beside.op}:${q.beside.size}:${q.beside.gpus}`);
+  if (q.concurrent) words.push("--with", `${q.concurrent.op}:${q.concurrent.size}:${q.concurrent.gpus}`);
   return words.map(quoted).join(" ");
 }

@@ -1,4 +1,4 @@
-// What linkcast answers, as docs/reference.md says.
+// Answers of linkcast, as docs/reference.md says.
 export interface Device { id: string; kind: string; model: string }
 export interface Cable { id: string; a: string; b: string; kind: string; count: number; bandwidth_Bps: number }
 export interface Machine { name: string; title: string; gpus: number; default_library: string; devices: Device[]; cables: Cable[] }
@@ -8,8 +8,9 @@ export interface Answer {
   library: string; algorithm: string; protocol: string; ranks: number; channels: number[][];
   bottleneck: string[]; warnings: string[]; terms?: Term[]; hint?: string; slowdown?: number;
 }
-export interface Beside { op: string; size: string; gpus: string }
+/** A second collective, at the same time. */
+export interface Concurrent { op: string; size: string; gpus: string }
 /** All that the page asks; its address holds it. */
 export interface Question {
-  platform: string; op: string; size: string; gpus: string; nodes: number; library: string; edits: string[]; beside: Beside | null;
+  platform: string; op: string; size: string; gpus: string; nodes: number; library: string; edits: string[]; concurrent: Concurrent | null;
 }
