@@ -79,7 +79,7 @@ class Init(InFolder):
             result = self.init(*files, "--out", "a folder", "--machine", f"n{len(files)}")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("found: 4 x NVIDIA H200; NVLink 4", result.stdout)
-        self.assertIn('"a folder/n1.json"', result.stdout)
+        self.assertIn("'a folder/n1.json'", result.stdout)
 
     def test_nothing_there(self):
         none = {"PATH": str(self.folder)}
