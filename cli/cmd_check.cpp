@@ -197,16 +197,26 @@ void add_check(CLI::App& app, Context& context) {
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {
     Json list = Json::array();
+    std::vector<std::string> wrong;
     for (const std::string& file : *files) {
       const auto checked = [&] {
         const Heartbeat waiting(context.console(), "check " + naming_stdin(file));
         return check_file(context, file);
       };
-      list.push_back({{"file", naming_stdin(file)}, {"schema", checked()}});
+      try {
+        list.push_back({{"file", naming_stdin(file)}, {"schema", checked()}});
+      } catch (const InputError& error) {
+        if (files->size() == 1) throw;
+        wrong.emplace_back(error.what());
+        log::Log("check").warning("{}", wrong.back());
+        continue;
+      }
       if (!context.json && context.format == OutputFormat::kTable)
         std::cout << text(list.back()["file"]) << ": ok, " << text(list.back()["schema"]) << '\n';
     }
     print_as_data(context, {{"files", list}}, "files");
+    std::cout.flush();
+    if (!wrong.empty()) throw InputError(fmt::format("{} of {} files are wrong", wrong.size(), files->size()));
   });
 }
 

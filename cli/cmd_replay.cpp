@@ -157,7 +157,7 @@ void read(ReplayOptions& o, Context& context) {
   constexpr const char* name = "command line";
   try {
     const Topology& topology = context.machine(o.query.platform())->platform().topology();
-    const Json asked = query::with_gpu_numbers(query::query_kinds().get("replay").keys(), o.asked, topology, name);
+    const Json asked = query::with_numbers(query::query_kinds().get("replay").keys(), o.asked, topology, name);
     ObjectReader r(asked, name);
     static_cast<void>(r.required<std::string>("kind"));
     o.request = replay::read_replay_request(context.machine(r.required<std::string>("platform")), r);

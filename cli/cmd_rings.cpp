@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <functional>
 #include <iostream>
 
 #include "cli/query_options.hpp"
@@ -23,16 +26,40 @@ std::string exit_text(const Json& end) {
   return proxy + (end["through_host"].get<bool>() ? " ~host~> " : " => ") + end["nic"].get<std::string>();
 }
 
+std::string ring_text(const Json& result, std::size_t i) {
+  const Json &order = result["channels"][i], &hops = result["hops"][i];
+  std::string line = result.contains("nics") ? entry_text(result["nics"][i]["in"]) : "";
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    line += ' ' + order[k].dump();
+    if (k < hops.size() && order.size() > 1) line += arrow(hops[k].get<std::string>());
+  }
+  if (result.contains("nics")) return line + exit_text(result["nics"][i]["out"]);
+  return order.size() > 1 ? line + ' ' + order[0].dump() : line;
+}
+
+std::string tree_text(const Json& result, std::size_t i) {
+  std::string line;
+  for (const Json& gpu : result["trees"][i]) line += ' ' + gpu.dump();
+  return result.contains("tree_nics") ? line + "  by " + result["tree_nics"][i]["nic"].get<std::string>() : line;
+}
+
+/// Each on a line, those that follow each other and are alike on one: "  rings 0 to 11: 0 -> 1".
+void print_alike(const std::string& what, std::size_t count, const std::function<std::string(std::size_t)>& text_of) {
+  for (std::size_t first = 0, last = 0; first < count; first = last) {
+    const std::string line = text_of(first);
+    for (last = first + 1; last < count && text_of(last) == line;) ++last;
+    if (last - first == 1)
+      std::cout << fmt::format("  {} {}:{}\n", what, first, line);
+    else
+      std::cout << fmt::format("  {}s {} to {}:{}\n", what, first, last - 1, line);
+  }
+}
+
 void print_trees(const Json& result) {
   if (result["trees"].empty()) return;
   std::cout << "trees: chains of " << to_text(BytesPerSecond{result["library_tree_bandwidth_Bps"].get<double>()})
             << " each as the library counts, class " << result["tree_class"].get<std::string>() << '\n';
-  for (std::size_t i = 0; i < result["trees"].size(); ++i) {
-    std::cout << "  tree " << i << ":";
-    for (const Json& gpu : result["trees"][i]) std::cout << ' ' << gpu;
-    if (result.contains("tree_nics")) std::cout << "  by " << result["tree_nics"][i]["nic"].get<std::string>();
-    std::cout << '\n';
-  }
+  print_alike("tree", result["trees"].size(), [&](std::size_t i) { return tree_text(result, i); });
 }
 
 void print_tuner(const Json& result) {
@@ -60,20 +87,7 @@ void print_rings(const Json& result) {
             << result["blocks"] << " thread blocks, class " << result["path_class"].get<std::string>() << ", worth "
             << result["link_equivalents"] << " links" << (result["fallback"].get<bool>() ? ", FALLBACK" : "") << '\n'
             << result["why"].get<std::string>() << '\n';
-  for (std::size_t i = 0; i < result["channels"].size(); ++i) {
-    const Json &order = result["channels"][i], &hops = result["hops"][i];
-    std::cout << "  ring " << i << ":";
-    if (result.contains("nics")) std::cout << entry_text(result["nics"][i]["in"]);
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      std::cout << ' ' << order[k];
-      if (k < hops.size() && order.size() > 1) std::cout << arrow(hops[k].get<std::string>());
-    }
-    if (result.contains("nics"))
-      std::cout << exit_text(result["nics"][i]["out"]);
-    else if (order.size() > 1)
-      std::cout << ' ' << order[0];
-    std::cout << '\n';
-  }
+  print_alike("ring", result["channels"].size(), [&](std::size_t i) { return ring_text(result, i); });
   if (result.value("swaps_rings", false))
     std::cout << "  in every second node rings 0 and 1, 2 and 3, ... change places\n";
   print_trees(result);
@@ -85,7 +99,7 @@ void print_rings(const Json& result) {
 std::vector<int> numbered(Context& context, const Json& query) {
   const Topology& topology = context.machine(query["platform"].get<std::string>())->platform().topology();
   const query::KeyTable& keys = query::query_kinds().get("rings").keys();
-  return query::with_gpu_numbers(keys, query, topology, "command line")["gpus"].get<std::vector<int>>();
+  return query::with_numbers(keys, query, topology, "command line")["gpus"].get<std::vector<int>>();
 }
 
 }  // namespace

@@ -263,9 +263,15 @@ void write_file(const std::string& option, const std::string& path, const std::s
 }
 
 void print_warnings(const Json& result) {
+  constexpr std::size_t kMost = 3;  // source: ours, beside an answer of ten lines
   std::cout.flush();
-  for (const Json& warning : result.value("warnings", Json::array()))
-    log::Log("cli").warning("{}", warning.get<std::string>());
+  const log::Log cli("cli");
+  const Json warnings = result.value("warnings", Json::array());
+  const std::size_t shown = cli.shows(log::Level::kDebug) ? warnings.size() : std::min(kMost, warnings.size());
+  for (std::size_t i = 0; i < shown; ++i) cli.warning("{}", warnings[i].get<std::string>());
+  if (shown < warnings.size())
+    cli.warning("{} more of what was assumed: -v shows {}", warnings.size() - shown,
+                warnings.size() - shown == 1 ? "it" : "them");
 }
 
 namespace {

@@ -154,7 +154,7 @@ void print_replays(const Json& result);
 void print_fabric(const Json& fabric);
 /// Notes of an import to the log.
 void tell(const std::vector<pipelines::Note>& notes);
-/// Warnings of a result to stderr, one a line.
+/// Warnings of a result to stderr, one a line: three, with -v all.
 void print_warnings(const Json& result);
 
 class Context;

@@ -94,6 +94,15 @@ std::vector<std::string> subcommand_names_of(const CLI::App& command) {
   return names;
 }
 
+/// An option that was given, takes one value at a time and may be repeated; empty: none.
+std::string repeated_option_of(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && !option->get_lnames().empty() && !option->get_allow_extra_args() &&
+        option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll)
+      return "--" + option->get_lnames().front();
+  return "";
+}
+
 /// "'what' is not allowed: one of a, b" of CLI11's "what: x not in {a,b}".
 std::string member_text(const std::string& text) {
   const std::size_t value = text.find(": "), in = text.find(" not in {"), end = text.rfind('}');
@@ -116,12 +125,6 @@ std::string member_text(const std::string& text) {
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = running_command(app);
   const std::vector<std::string> left = command.remaining();
-  const auto option =
-      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with("--"); });
-  if (option != left.end()) {
-    const std::string name = option->substr(0, option->find('='));
-    return "unknown option " + name + did_you_mean(name, option_names_of(command)) + " (see --help)";
-  }
   const std::vector<std::string> below = subcommand_names_of(command);
   if (!left.empty() && !below.empty() && !left.front().starts_with('-')) {
     if (const std::string file = text_without_command(left.front()); !file.empty() && command.get_parent() == nullptr)
@@ -129,6 +132,16 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
     const std::string what = command.get_parent() == nullptr ? "subcommand" : "subcommand of " + command.get_name();
     return "unknown " + what + " '" + left.front() + "'" + did_you_mean(left.front(), below) + " (see --help)";
   }
+  const auto option = std::find_if(left.begin(), left.end(),
+                                   [](const std::string& word) { return word.starts_with("--") && word != "--"; });
+  if (option != left.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    if (!below.empty() && command.get_parent() != nullptr)
+      return command.get_name() + " needs one of " + linkcast::joined(below) + " before " + name + " (see --help)";
+    return "unknown option " + name + did_you_mean(name, option_names_of(command)) + " (see --help)";
+  }
+  if (const std::string list = repeated_option_of(command); !left.empty() && left.front() != "--" && !list.empty())
+    return "not expected: '" + left.front() + "'; " + list + " is given once for each value (see --help)";
   std::string what = member_text(error.what());
   std::replace(what.begin(), what.end(), '\n', ' ');
   return what + " (see --help)";

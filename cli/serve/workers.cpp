@@ -165,8 +165,8 @@ Json Placer::place_slurm(const Json& job, const std::vector<placement::NodeCandi
 Json Placer::node_state(const Json& given, const std::string& name) {
   ObjectReader asked(given, name);
   const std::string platform = platform_of(asked);
-  const Json state = query::with_gpu_numbers(query::query_kinds().get("place").keys(), given,
-                                             catalogue_.machine(platform)->platform().topology(), name);
+  const Json state = query::with_numbers(query::query_kinds().get("place").keys(), given,
+                                         catalogue_.machine(platform)->platform().topology(), name);
   ObjectReader r(state, name);
   static_cast<void>(platform_of(r));
   refuse_files(kPlace, state, name, "");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/parse.hpp"
 #include "sim/machine/gpu_names.hpp"
 
 namespace linkcast::query {
@@ -30,12 +31,29 @@ Json list_value(const Json& value, const Topology& topology, bool strict) {
   return list;
 }
 
+/// "64MiB" in bytes, also in lists; what is no text stays.
+Json size_value(const Json& value) {
+  if (value.is_string()) {
+    try {
+      return parse_bytes(value.get_ref<const std::string&>()).si;
+    } catch (const UnitError& error) {
+      throw InputError(error.what());
+    }
+  }
+  if (!value.is_array()) return value;
+  Json list = Json::array();
+  for (const Json& one : value) list.push_back(size_value(one));
+  return list;
+}
+
 Json flows_value(Json flows, const Topology& topology) {
+  constexpr std::size_t kEnds = 2;  // [device, device, size]
   if (!flows.is_array()) return flows;
-  for (Json& flow : flows)
-    if (flow.is_array())
-      for (std::size_t end = 0; end < std::min<std::size_t>(2, flow.size()); ++end)
-        flow[end] = device_value(flow[end], topology);
+  for (Json& flow : flows) {
+    if (!flow.is_array()) continue;
+    for (std::size_t end = 0; end < std::min(kEnds, flow.size()); ++end) flow[end] = device_value(flow[end], topology);
+    if (flow.size() > kEnds) flow[kEnds] = size_value(flow[kEnds]);
+  }
   return flows;
 }
 
@@ -56,8 +74,8 @@ Json numbered(const Key& key, const Json& value, const Topology& topology) {
 
 }  // namespace
 
-Json with_gpu_numbers(const KeyTable& table, const Json& query, const Topology& topology, const std::string& file,
-                      const std::string& pointer) {
+Json with_numbers(const KeyTable& table, const Json& query, const Topology& topology, const std::string& file,
+                  const std::string& pointer) {
   if (!query.is_object()) return query;
   Json named = query;
   for (const Key& key : table) {
@@ -66,10 +84,10 @@ Json with_gpu_numbers(const KeyTable& table, const Json& query, const Topology& 
     const std::string at = pointer + "/" + key.name;
     if (key.type == ValueType::kObjects && found->is_array()) {
       std::size_t i = 0;
-      for (Json& one : *found) one = with_gpu_numbers(key.fields, one, topology, file, fmt::format("{}/{}", at, i++));
-    } else if (key.gpus != GpuNames::kNone) {
+      for (Json& one : *found) one = with_numbers(key.fields, one, topology, file, fmt::format("{}/{}", at, i++));
+    } else if (key.gpus != GpuNames::kNone || key.type == ValueType::kSize || key.name == "sizes_B") {
       try {
-        *found = numbered(key, *found, topology);
+        *found = key.gpus != GpuNames::kNone ? numbered(key, *found, topology) : size_value(*found);
       } catch (const InputError& error) {
         throw InputError(file, at, error.what());
       }

@@ -15,9 +15,16 @@ void put_provenance(const catalogue::Machine& machine, const Json& query, const 
   if (!solver.empty()) inputs["solver"] = solver;
   inputs["topology_sha256"] = platform.wiring().sha256;
   inputs["calibration_sha256"] = platform.calibration().sha256;
-  for (const std::string& note : platform.calibration().notes) out["warnings"].push_back(note);
   if (!machine.edits().empty()) inputs["edits"] = machine.edits();
-  for (const std::string& note : machine.edit_notes()) out["warnings"].push_back(note);
+  // What holds for all answers about this machine comes first.
+  Json::array_t warnings;
+  for (const std::string& note : platform.calibration().notes) warnings.emplace_back(note);
+  for (const std::string& note : machine.edit_notes()) warnings.emplace_back(note);
+  if (!warnings.empty()) {
+    if (const auto own = out.find("warnings"); own != out.end())
+      warnings.insert(warnings.end(), own->begin(), own->end());
+    out["warnings"] = std::move(warnings);
+  }
   static const Json versions = {{"linkcast", build_version()}, {"git", build_commit()}};
   out["versions"] = versions;
 }

@@ -253,7 +253,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
       edits.insert(edits.end(), by_environment.edits.begin(), by_environment.edits.end());
       edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
     }
-    Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
+    Json named = with_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     renamed = respell(query_kinds().get(kind).keys(), named);
     if (has_environment) {
       std::vector<std::string> warnings = take_nccl_environment(named);

@@ -46,7 +46,9 @@ Json type_of(const Key& key) {
     case ValueType::kNumber:
       return {{"type", "number"}};
     case ValueType::kSize:
-      return {{"type", "integer"}, {"minimum", 1}, {"maximum", static_cast<std::int64_t>(kLargest_B)}};
+      return {{"type", {"integer", "string"}},  // "64MiB"
+              {"minimum", 1},
+              {"maximum", static_cast<std::int64_t>(kLargest_B)}};
     case ValueType::kTexts:
       return list_of({{"type", "string"}});
     case ValueType::kWholes:

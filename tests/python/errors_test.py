@@ -21,6 +21,59 @@ class WithoutEnd(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (2, "error: /dev/zero line 1: is longer than 256 MiB\n"))
 
 
+class AsTyped(program.InFolder):
+    """The commonest slips on a command line, and sizes as people write them, by every door."""
+
+    def refused(self, words: str, start: str):
+        done = run(*words.split())
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertTrue(done.stderr.startswith("error: " + start), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_commands(self):
+        self.refused("diagnos --platform hgx-h100 x.log", "unknown subcommand 'diagnos' (did you mean 'diagnose'?)")
+        self.refused("predict colective --platform hgx-h100", "unknown subcommand of predict 'colective' (did you mean 'collective'?)")
+        self.refused("predict --platform hgx-h100", "predict needs one of collective, flows, p2p before --platform")
+        self.refused("record -- ls", "--out is required")
+        self.refused("predict p2p --platform hgx-h100 --src gpu0 --dst gpu1 --size 1MiB --remove nic6-plx6 nic7-plx7",
+                     "not expected: 'nic7-plx7'; --remove is given once for each value")
+
+    def test_check_reads_all_files(self):
+        for name, text in (("good.json", (ROOT / "topologies/dgx2.json").read_text()), ("bad.json", "{"), ("worse.json", "[]")):
+            (self.folder / name).write_text(text)
+        done = run("check", "bad.json", "good.json", "worse.json", folder=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (2, "good.json: ok, topology/1\n"))
+        self.assertIn("warning: bad.json: not JSON", done.stderr)
+        self.assertIn("warning: worse.json", done.stderr)
+        self.assertTrue(done.stderr.endswith("error: 2 of 3 files are wrong\n"), done.stderr)
+
+    def test_sizes_with_units(self):
+        plain = [{"kind": "p2p", "platform": "gx8", "src": 0, "dst": 1, "size_B": 67108864},
+                 {"kind": "flows", "platform": "gx8", "flows": [["gpu0", "gpu1", 1048576], ["gpu1", "gpu0", 1000]]},
+                 {"kind": "collective", "platform": "v100-dgx1", "gpus": [0, 1], "op": "allgatherv", "sizes_B": [1048576, 4194304]}]
+        text = [{**plain[0], "size_B": "64MiB"}, {**plain[1], "flows": [["gpu0", "gpu1", "1MiB"], ["gpu1", "gpu0", "1kB"]]},
+                {**plain[2], "sizes_B": ["1MiB", "4 MiB"]}]
+        for number, words in zip(answers(plain), answers(text)):
+            self.assertNotIn("error", number)
+            self.assertEqual({**number, "inputs": 0}, {**words, "inputs": 0})
+        self.assertEqual(answers([{**plain[0], "size_B": "64 blocks"}])[0]["error"].split(": ")[0], "- line 1:/size_B")
+
+    def test_three_warnings(self):
+        words = "predict collective --platform rtx-4090 --gpus 0-7 --op all_reduce --size 1MiB".split()
+        shown = run(*words).stderr.splitlines()
+        everything = [line for line in run("-v", *words).stderr.splitlines() if line.startswith("warning: ")]
+        self.assertGreater(len(everything), 3)
+        self.assertEqual(shown[:3], everything[:3])
+        self.assertTrue(shown[0].startswith("warning: nothing was measured on rtx-4090"))
+        self.assertEqual(len(shown), 4)
+        self.assertRegex(shown[3], r"^warning: \d more of what was assumed: -v shows (it|them)$")
+
+    def test_rings_alike_are_one_line(self):
+        printed = run(*"rings --platform hgx-h100 --gpus 0-7".split()).stdout
+        self.assertIn("  rings 0 to 11: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 0\n", printed)
+        self.assertNotIn("ring 1:", printed)
+
+
 class DeepJson(program.InFolder):
     """Values of 200,000 levels exhaust the stack where they are copied: no importer takes more than 100."""
 
