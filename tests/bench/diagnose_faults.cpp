@@ -1,5 +1,5 @@
 // How often `linkcast diagnose` is right: synthetic faults with measured noise, N of each class, platform and log.
-// diagnose_faults [N [SEED [LOG [PLATFORM]]]] prints the tables of docs/diagnose.md.
+// diagnose_faults [N [SEED [LOG [PLATFORM]]]] prints the tables of docs/diagnose-accuracy.md.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

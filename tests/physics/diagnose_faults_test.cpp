@@ -1,4 +1,4 @@
-// Some of the synthetic faults of docs/diagnose.md: tests/bench/diagnose_faults.cpp has all.
+// Some of the synthetic faults of docs/diagnose-accuracy.md: tests/bench/diagnose_faults.cpp has all.
 #include <cmath>
 #include <map>
 
