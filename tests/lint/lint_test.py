@@ -11,6 +11,7 @@ import constants_source
 import include_rules
 import labels
 import messages
+import prose
 import readings
 import rooms
 import tree_rules
@@ -214,6 +215,33 @@ class Words(unittest.TestCase):
         page = words.text_of(Path("CONTRIBUTING.md"))
         glossary = set(page[page.index("## Words"):page.index("## What a change costs")].replace(",", " ").replace("|", " ").split())
         self.assertEqual(set(words.INSTEAD) - glossary, set())
+
+
+class Prose(unittest.TestCase):
+    """Words of pages by kind, a ceiling that only goes down, every page in one of the five parts."""
+
+    def words(self, *lines: str, generated: bool = False) -> list[int]:
+        return [prose.counted("\n".join(lines), generated).words[kind] for kind in prose.KINDS]
+
+    def test_kinds(self):
+        self.assertEqual(self.words("# One two", "", "three"), [4, 0, 0, 0])  # with the #, as wc counts
+        self.assertEqual(self.words("a", "```console", "$ b c", "d", "```", "e"), [2, 0, 4, 0])
+        self.assertEqual(self.words("a", "", "    b c", "    d", "", "e"), [2, 0, 3, 0])
+        self.assertEqual(self.words("* a", "    b"), [3, 0, 0, 0])  # goes on with the item
+        self.assertEqual(self.words("| a | b |"), [0, 5, 0, 0])
+        self.assertEqual(self.words("a", "<!-- x -->", "| b |", "<!-- /x -->", "c"), [2, 0, 0, 3])
+        self.assertEqual(self.words("a", "```", "b", "```", generated=True), [0, 0, 1, 1])
+
+    def test_ceiling(self):
+        self.assertEqual(prose.findings({"prose": 10, "tables": 5}, {"prose": 10, "tables": 5}), [])
+        self.assertEqual(len(prose.findings({"prose": 11, "tables": 5}, {"prose": 10, "tables": 5})), 1)
+        self.assertEqual(prose.lowered({"prose": 11, "tables": 4}, {"prose": 10, "tables": 5}), {"prose": 10, "tables": 4})
+
+    def test_parts(self):
+        index = "[x](x.md)\n## How-to\n| [a](a.md#b) |\n## Others\n[c](c.md)\n## Evidence\n[d](d.md), [e](../e/README.md)\n"
+        self.assertEqual(prose.parts_of(index), {Path("docs/a.md"): "How-to", Path("docs/d.md"): "Evidence", Path("e/README.md"): "Evidence"})
+        pages = [prose.INDEX, Path("docs/a.md"), Path("docs/c.md"), Path("e/README.md")]
+        self.assertEqual([text.split(":")[0] for text in prose.unlisted(index, pages)], ["docs/c.md", "docs/README.md"])
 
 
 class Format(unittest.TestCase):
