@@ -18,7 +18,7 @@ ROLES = {
     COMMANDS: "python3 python3-matplotlib python3-jinja2 python3-dask python3-distributed python3-pandas",
     BUILD: "g++ ccache cmake ninja-build pkg-config git protobuf-compiler python3-venv python3-dev esbuild",
     TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl libfaketime "
-           "node-typescript chromium chromium-driver python3-selenium",
+           "node-typescript chromium chromium-driver python3-selenium python3-sphinx python3-myst-parser",
 }
 LOCK_ROLES = {"parquet": COMMANDS, "dask": COMMANDS, "build": BUILD}
 
