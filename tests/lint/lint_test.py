@@ -237,6 +237,10 @@ class Prose(unittest.TestCase):
         self.assertEqual(len(prose.findings({"prose": 11, "tables": 5}, {"prose": 10, "tables": 5})), 1)
         self.assertEqual(prose.lowered({"prose": 11, "tables": 4}, {"prose": 10, "tables": 5}), {"prose": 10, "tables": 4})
 
+    def test_named_pages_are_there(self):
+        text = "// see docs/one.md and docs/two.md\n[x](../docs/three.md)"
+        self.assertEqual(prose.dangling(Path("a.cpp"), text, {"docs/one.md"}), ["a.cpp: names docs/two.md, which is not there"])
+
     def test_parts(self):
         index = "[x](x.md)\n## How-to\n| [a](a.md#b) |\n## Others\n[c](c.md)\n## Evidence\n[d](d.md), [e](../e/README.md)\n"
         self.assertEqual(prose.parts_of(index), {Path("docs/a.md"): "How-to", Path("docs/d.md"): "Evidence", Path("e/README.md"): "Evidence"})

@@ -2,7 +2,8 @@
 """Words of the pages, apart by kind: prose, tables, code (blocks and what they print), and what a program writes.
 
 Written by hand are prose and tables that no program writes. prose.txt says how many of each there may be, in all pages together;
---update lowers it to what is there and never raises it. docs/README.md lists every page in one of its five parts.
+--update lowers it to what is there and never raises it. docs/README.md lists every page in one of its five parts, and a page that
+a source or a help text names is there.
   python3 tests/lint/prose.py           the lint
   python3 tests/lint/prose.py --table   words of every page, by part
 """
@@ -12,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tree import ROOT, files, finish, text_of
+from tree import CPP, ROOT, files, finish, text_of
 
 CEILINGS = Path("tests/lint/prose.txt")
 INDEX = Path("docs/README.md")
@@ -20,9 +21,12 @@ PARTS = ("Tutorials", "How-to", "Reference", "Explanation", "Evidence")
 ELSEWHERE = "of the repository"  # pages outside docs/, and those that lead to others
 GENERATED = {Path("docs/reference.md"): "reference_page.py", Path("docs/platforms.md"): "platforms_page.py", Path("docs/licences.md"): "licences_page.py"}
 RECORDS = {Path("CHANGELOG.md"), Path("models/libraries/SOURCES.md"), Path("topologies/SOURCES.md")}  # lists of facts that only grow
+NAMING = {Path("tests/lint/lint_test.py"), Path("tests/python/site_test.py")}  # names pages that are not there
 KINDS = ("prose", "tables", "code", "generated")
 FENCE = re.compile(r"^\s*```")
 BEGIN, END = re.compile(r"^<!-- [\w-]+ -->$"), re.compile(r"^<!-- /[\w-]+ -->$")  # between them a program writes
+MENTIONED = re.compile(r"(?<![\w/.-])docs/[\w-]+\.md\b")
+SOURCES = (*CPP, ".py", ".lua", ".sh", ".json", ".ts", ".txt", ".md")
 LISTED = re.compile(r"\]\(([^)#]+\.md)(?:#[^)]*)?\)")
 
 
@@ -83,6 +87,11 @@ def unlisted(index: str, pages: list[Path]) -> list[str]:
             + [f"{INDEX}: {name} is not there" for name in parts if str(name) not in there])
 
 
+def dangling(name: Path, text: str, pages: set[str]) -> list[str]:
+    """Pages that a source, a help text or a record names and that are not there."""
+    return [f"{name}: names {page}, which is not there" for page in dict.fromkeys(MENTIONED.findall(text)) if page not in pages]
+
+
 def read(text: str) -> dict[str, int]:
     return {kind: int(most) for kind, most in (line.split() for line in text.splitlines() if line and not line.startswith("#"))}
 
@@ -125,7 +134,9 @@ def main() -> None:
         most = lowered(now, most)
         (ROOT / CEILINGS).write_text("# kind, most words of it in all pages: tests/lint/prose.py --update\n"
                                      + "".join(f"{kind} {number}\n" for kind, number in most.items()))
-    finish("prose", findings(now, most) + unlisted(text_of(INDEX), list(counts)), len(counts))
+    there = {str(name) for name in counts}
+    lost = [finding for name in files(*SOURCES) if name not in NAMING for finding in dangling(name, text_of(name), there)]
+    finish("prose", findings(now, most) + unlisted(text_of(INDEX), list(counts)) + lost, len(counts))
 
 
 if __name__ == "__main__":
