@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -190,6 +191,31 @@ void socket_options(socket_t socket) {
 
 constexpr const char* kTooLong = "the body has more than 1 MiB";
 
+/// Readers may disagree where such a request ends (RFC 9112, section 6.3).
+bool is_ambiguous(const httplib::Request& in) {
+  const std::size_t lengths = in.get_header_value_count("Content-Length");
+  const std::size_t codings = in.get_header_value_count("Transfer-Encoding");
+  if (lengths + codings > 1) return true;
+  const std::string length = in.get_header_value("Content-Length");
+  if (lengths == 1 && (length.empty() || length.find_first_not_of("0123456789") != std::string::npos)) return true;
+  std::string coding = in.get_header_value("Transfer-Encoding");
+  std::transform(coding.begin(), coding.end(), coding.begin(), [](unsigned char c) { return std::tolower(c); });
+  return codings == 1 && coding != "chunked";
+}
+
+std::string why_refused(int status) {
+  switch (status) {
+    case 413:
+      return kTooLong;
+    case 414:
+      return "the path is too long";
+    case 416:
+      return "header Range is no range, and answers are whole: leave it out";
+    default:
+      return "not an HTTP request for this service";
+  }
+}
+
 /// The connection that this thread serves.
 thread_local Connection* served_now = nullptr;
 
@@ -250,10 +276,12 @@ class LimitedServer final : public httplib::Server {
   /// Versions of the library differ in what they want to be told.
   template <class Self>
   static bool process(Self& self, Connection& connection, bool& closed) {
-    if constexpr (requires { self.process_request(connection, false, closed, nullptr); })
-      return self.process_request(connection, false, closed, nullptr);
+    // Answers are whole: a thousand ranges of one would be a thousand answers.
+    const auto whole = [](httplib::Request& request) { request.ranges.clear(); };
+    if constexpr (requires { self.process_request(connection, false, closed, whole); })
+      return self.process_request(connection, false, closed, whole);
     else
-      return self.process_request(connection, "", 0, "", 0, false, closed, nullptr);
+      return self.process_request(connection, "", 0, "", 0, false, closed, whole);
   }
 
   ConnectionLimits limits_{.request_B = kMostHead_B + 2 * kMostBody_B};  // chunks have a head each
@@ -295,10 +323,14 @@ class HttpServer::Impl {
     server_.Put("/.*", with_body);
     server_.Patch("/.*", with_body);
     server_.Delete("/.*", with_body);
-    server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
-      if (!out.body.empty()) return;
-      const std::string what = out.status == 413 ? kTooLong : "not an HTTP request for this service";
-      out.set_content(error_reply(out.status, what).body, "application/json");
+    server_.set_pre_routing_handler([this](const httplib::Request& in, httplib::Response& out) {
+      if (!is_ambiguous(in)) return httplib::Server::HandlerResponse::Unhandled;
+      refuse(in, {400, "its length is ambiguous: one Content-Length, or Transfer-Encoding: chunked"}, out);
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    // Also called for what handlers answer, which has a body.
+    server_.set_error_handler([this](const httplib::Request& in, httplib::Response& out) {
+      if (out.body.empty()) refuse(in, {out.status, why_refused(out.status)}, out);
     });
     // The library's own says what was thrown in a header.
     server_.set_exception_handler(
@@ -323,11 +355,24 @@ class HttpServer::Impl {
   }
 
  private:
+  /// What follows of the connection may be the rest of this request.
+  void refuse(const httplib::Request& in, Refused refused, httplib::Response& out) const {
+    const bool method = std::all_of(in.method.begin(), in.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    HttpRequest request{method ? in.method : "", in.path};
+    request.refused = std::move(refused);
+    write(handler_(std::move(request)), out);
+    served_now->end_after_reply();
+  }
+
   void reply(const httplib::Request& in, std::function<std::string()> read_body, httplib::Response& out) const {
     const Connection* connection = served_now;
-    HttpReply answer = handler_({in.method, in.path, "", in.get_header_value("Authorization"),
-                                 in.get_header_value("Host"), in.get_header_value("Origin"), std::move(read_body),
-                                 [connection] { return connection != nullptr && connection->gone(); }});
+    write(handler_({in.method, in.path, "", in.get_header_value("Authorization"), in.get_header_value("Host"),
+                    in.get_header_value("Origin"), std::move(read_body),
+                    [connection] { return connection != nullptr && connection->gone(); }}),
+          out);
+  }
+
+  static void write(HttpReply answer, httplib::Response& out) {
     out.status = answer.status;
     out.set_header("X-Content-Type-Options", "nosniff");
     if (answer.type.rfind("text/html", 0) == 0)  // nothing from elsewhere, and no frame of another page around it
@@ -344,9 +389,9 @@ class HttpServer::Impl {
                              const httplib::Response& out, bool& read_all) {
     const auto [encoding, last] = in.headers.equal_range("Content-Encoding");
     if (std::any_of(encoding, last, [](const auto& header) { return header.second != "identity"; }))
-      throw RefusedBody{415, "the body is compressed: send it as it is, without Content-Encoding"};
+      throw Refused{415, "the body is compressed: send it as it is, without Content-Encoding"};
     if (in.is_multipart_form_data())  // the library reads the parts of forms in another way, and throws in this one
-      throw RefusedBody{415, "the body is a form: JSON is read here"};
+      throw Refused{415, "the body is a form: JSON is read here"};
     std::string body;
     bool too_long = false;
     read_all = read([&](const char* data, std::size_t size) {
@@ -354,8 +399,8 @@ class HttpServer::Impl {
       if (!too_long) body.append(data, size);
       return true;
     });
-    if (too_long || out.status == 413) throw RefusedBody{413, kTooLong};
-    if (!read_all) throw RefusedBody{out.status < 400 ? 400 : out.status, "the body did not come whole"};
+    if (too_long || out.status == 413) throw Refused{413, kTooLong};
+    if (!read_all) throw Refused{out.status < 400 ? 400 : out.status, "the body did not come whole"};
     return body;
   }
 

@@ -4,9 +4,17 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace linkcast::serve {
+
+/// Refused by the rules of HTTP alone. Compressed bodies are, since a few bytes can stand for more than any memory
+/// holds.
+struct Refused {
+  int status = 400;
+  std::string why;
+};
 
 struct HttpRequest {
   std::string method;            ///< GET, POST, DELETE
@@ -16,21 +24,18 @@ struct HttpRequest {
   std::string host{}, origin{};  ///< of the headers; origin: the page that asks, where a browser does
   /// The body as it was sent, at most kMostBody_B; may be empty: the request has none. Called once at most; where it is
   /// not called, the reply is the last one of its connection.
-  /// @throws RefusedBody  too long, compressed, a form, or it did not come
+  /// @throws Refused  too long, compressed, a form, or it did not come
   std::function<std::string()> read_body{};
   std::function<bool()> gone{};  ///< whether its client has closed the connection; may be empty
+  /// It is no request that can be understood: the handler counts it and replies with this, the last reply of its
+  /// connection. Method and path may be empty then.
+  std::optional<Refused> refused{};
 };
 
 struct HttpReply {
   int status = 200;
   std::string body{};
   std::string type = "application/json";
-};
-
-/// Compressed bodies are refused, since a few bytes can stand for more than any memory holds.
-struct RefusedBody {
-  int status = 400;
-  std::string why;
 };
 
 /// {"error": what}
@@ -46,7 +51,8 @@ inline constexpr std::size_t kMostBody_B = 1048576, kMostHead_B = 65536;
 
 /// Each connection has a thread of a pool; connections that find none wait to be accepted. A body above kMostBody_B is
 /// answered 413 and never held in memory; a request that takes longer than ten seconds to arrive, or has a longer head
-/// than kMostHead_B, ends its connection.
+/// than kMostHead_B, ends its connection. A request whose end is ambiguous is refused, and the last one of its
+/// connection: a proxy may take it to end elsewhere (RFC 9112, section 6.3). Ranges are ignored.
 class HttpServer {
  public:
   /// @param threads  connections served at once

@@ -318,8 +318,8 @@ HttpReply Service::caught(HttpRequest& request) {
     return error_reply(400, one_line(file_error_text(error)));
   } catch (const Forbidden& forbidden) {
     return error_reply(403, forbidden.why);
-  } catch (const RefusedBody& body) {
-    return error_reply(body.status, body.why);
+  } catch (const Refused& refused) {
+    return error_reply(refused.status, refused.why);
   } catch (const Unanswered why) {
     if (why == Unanswered::kTooMany)
       return error_reply(503, std::to_string(options_.workers.most_waiting) + " requests wait already");
@@ -335,6 +335,7 @@ HttpReply Service::caught(HttpRequest& request) {
 }
 
 HttpReply Service::dispatch(HttpRequest& request) {
+  if (request.refused) throw *request.refused;
   refuse_other_pages(request, options_.local_names);
   const Endpoint* known = Endpoint::find(request.path);
   const bool open = known != nullptr && known->open;
@@ -354,7 +355,7 @@ HttpReply Service::by_worker(const HttpRequest& request, std::function<Json(Plac
 
 HttpReply Service::readiness() const {
   if (ending_) return error_reply(503, "ending");
-  if (!workers_.ready()) return error_reply(503, "too many requests wait");
+  if (!workers_.ready()) return error_reply(503, "no thread is free to answer, or too many requests wait");
   return {200, "{\"status\":\"ready\"}\n"};
 }
 

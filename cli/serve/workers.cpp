@@ -203,6 +203,7 @@ constexpr std::chrono::milliseconds kLook{50};    // ours: how soon a client tha
 constexpr std::chrono::milliseconds kGrace{500};  // ours: what does not look in time is no longer waited for
 
 constexpr std::chrono::milliseconds kPatience{20};  // ours: placements take a few; what takes longer is slow
+constexpr std::chrono::milliseconds kBusy{1000};    // ours: as long as that no thread is free in times that are well
 constexpr std::chrono::milliseconds kIdle{1};       // ours: without a question, before something is prepared
 
 }  // namespace
@@ -288,7 +289,8 @@ std::size_t Workers::waiting() const {
 
 bool Workers::ready() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return !ending_ && jobs_.size() < options_.most_waiting;
+  const bool stuck = all_busy_since_ && SteadyClock::now() - *all_busy_since_ > kBusy;
+  return !ending_ && !stuck && jobs_.size() < options_.most_waiting;
 }
 
 /// The first one has been at its question, or at what it prepares, for long.
@@ -342,9 +344,12 @@ void Workers::work(Worker& worker) {
   std::unique_lock<std::mutex> lock(mutex_);
   while (const std::shared_ptr<Job> job = next(lock, first)) {
     if (first) first_since_ = SteadyClock::now();
+    if (++busy_ == workers_.size()) all_busy_since_ = SteadyClock::now();
     lock.unlock();
     job->run(*worker.placer);
     lock.lock();
+    --busy_;
+    all_busy_since_.reset();
     if (first) first_since_.reset();
   }
 }

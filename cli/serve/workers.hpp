@@ -115,7 +115,7 @@ class Workers {
   /// Of each of the workers, one after the other, without a deadline.
   void each(const std::function<void(Placer&)>& what);
   [[nodiscard]] std::size_t waiting() const;
-  /// Not all of them are busy, or something can still wait.
+  /// One of them was free within the last second, and something can still wait.
   [[nodiscard]] bool ready() const;
 
  private:
@@ -135,8 +135,10 @@ class Workers {
   std::condition_variable come_;
   std::deque<std::shared_ptr<Job>> jobs_;
   std::function<bool(Placer&)> idle_{};
-  std::optional<work::Scope::Clock::time_point> first_since_{};  ///< of its question or piece; none: it is free
-  work::StopFlag* preparing_ = nullptr;                          ///< of the piece that the first worker is at
+  std::optional<work::Scope::Clock::time_point> first_since_{};     ///< of its question or piece; none: it is free
+  work::StopFlag* preparing_ = nullptr;                             ///< of the piece that the first worker is at
+  std::size_t busy_ = 0;                                            ///< threads that answer a question
+  std::optional<work::Scope::Clock::time_point> all_busy_since_{};  ///< none: one is free
   bool ending_ = false;
   std::vector<Worker> workers_;
 };

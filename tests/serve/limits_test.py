@@ -136,6 +136,23 @@ class Ends(unittest.TestCase):
                 self.assertLess(cpu_s(server) - before_s, 1, workers)
 
 
+    def test_not_ready_while_no_thread_is_free(self):
+        slow = {"kind": "place", "platform": "alps", "nodes": 2000, "job": "all_reduce:64MiB", "ranks": 4000}  # 20 s of a core here
+        with Service("--platform", "alps", "--platform", "v100-dgx1", "--deadline", "6s", "--workers", "2") as server:
+            self.assertEqual(server.ask("GET", "/readyz")[0], 200)
+            askers = [threading.Thread(target=lambda: server.post("/v1/query", slow)) for _ in range(2)]
+            for asker in askers:
+                asker.start()
+            found = []
+            while any(asker.is_alive() for asker in askers):
+                found.append(server.ask("GET", "/readyz")[0])
+                time.sleep(0.2)
+            self.assertEqual(found[0], 200, found)  # not for what is short
+            self.assertIn(503, found)
+            self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+            self.assertEqual(server.ask("GET", "/readyz")[0], 200)
+
+
 class Files(unittest.TestCase):
     """No key of any kind opens a file: one that is there, a pipe that nobody writes to and one that is missing are answered alike."""
 
@@ -217,6 +234,43 @@ class Senders(unittest.TestCase):
             answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(inner), inner))
             self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
             self.assertEqual(server.ask("GET", "/v1/nodes"), (200, {}))
+
+    def test_a_request_whose_end_is_ambiguous_is_the_last_one(self):
+        """What a proxy may take to end elsewhere is refused, counted and logged; so is what is no request at all."""
+        after = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        heads = {"two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n", "two alike": b"Content-Length: 2\r\nContent-Length: 2\r\n",
+                 "length and chunks": b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "a list": b"Content-Length: 2, 2\r\n",
+                 "signed": b"Content-Length: +2\r\n", "hidden chunks": b"Transfer-Encoding: identity, chunked\r\n",
+                 "chunks twice": b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "requests.jsonl")
+            with Service("--platform", "v100-dgx1", "--log", log) as server:
+                for name, head in heads.items():
+                    for method in (b"POST /v1/query", b"GET /healthz"):
+                        answer, took = raw(server.port, method + b" HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n{}" + after)
+                        self.assertTrue(answer.startswith(b"HTTP/1.1 400"), (name, answer))
+                        self.assertEqual(answer.count(b"HTTP/1.1"), 1, (name, answer))
+                        self.assertLess(took, 4, name)
+                wrong = {400: b"GARBAGE\r\n\r\n", 414: b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                         416: b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nRange: bytes=z\r\n\r\n"}
+                for status, text in wrong.items():
+                    answer, _ = raw(server.port, text + after)
+                    self.assertTrue(answer.startswith(b"HTTP/1.1 %d" % status), answer)
+                    self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
+                counted = server.ask("GET", "/metrics")[1]
+                for row in ('route="/v1/query",status="400"} 7', 'route="/healthz",status="400"} 7', 'route="other",status="400"} 1',
+                            'route="other",status="414"} 1', 'route="/healthz",status="416"} 1'):
+                    self.assertIn(row, counted)
+            logged = [json.loads(line)["status"] for line in Path(log).read_text(encoding="utf-8").splitlines()]
+            self.assertEqual([logged.count(status) for status in (400, 414, 416)], [15, 1, 1])
+
+    def test_ranges_are_whole_answers(self):
+        """A thousand ranges of an answer would be a thousand answers."""
+        with Service("--platform", "v100-dgx1") as server:
+            whole = server.ask("GET", "/v1/platforms")
+            for ranges in ("bytes=0-0", "bytes=0-,0-,0-", "bytes=" + "0-," * 2000 + "0-"):
+                self.assertEqual(server.ask("GET", "/v1/platforms", headers={"Range": ranges}), whole)
+                self.assertEqual(server.ask("POST", "/v1/place", PLACE, {"Range": ranges})[0], 200)
 
     def test_slow_head_and_slow_body_end_their_connections_alone(self):
         with Service("--platform", "v100-dgx1") as server:
