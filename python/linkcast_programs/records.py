@@ -1,6 +1,7 @@
 """Strict reading of JSON: every error names file and JSON pointer, as linkcast itself says it."""
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -13,8 +14,17 @@ from pathlib import Path
 from typing import IO, Any, Iterator
 
 
+MOST_B = 512 * 1024 ** 2  # of a file that is read as a whole, as linkcast itself takes
+DEEPEST = 100  # levels of JSON, as linkcast itself takes
+MOST_DIGITS = 400  # of a whole number: more than a double holds
+MOST_LINE = 64 * 1024 ** 2  # characters: a row of a table has some thousands
+
+
 class InputError(Exception):
-    """Bad input: one line, exit code 2."""
+    """Bad input: one line, exit code 2. What a file or a name has of control characters does not reach the terminal."""
+
+    def __str__(self) -> str:
+        return "".join(char if char.isprintable() or "\udc80" <= char <= "\udcff" else "?" for char in super().__str__())
 
 
 STDIN = "-"
@@ -102,25 +112,59 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+def _shown(text: str) -> str:
+    longest = 40
+    return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}...'"
+
+
 def _number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"'{text}' is no finite number")
+        raise ValueError(f"{_shown(text)} is no finite number")
     return value
 
 
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"{_shown(text)} has {len(text)} digits, at most {MOST_DIGITS}")
+    return int(text)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [one for one in level if isinstance(one, (dict, list))]
+        if not level:
+            return False
+        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
+    return True
+
+
 def parse(text: str, file: str) -> Node:
+    deep = InputError(f"{file}: nested deeper than {DEEPEST} levels")
     try:
-        return Node(json.loads(text, object_pairs_hook=_object, parse_float=_number, parse_constant=_number), file)
+        value = json.loads(text, object_pairs_hook=_object, parse_float=_number, parse_int=_whole, parse_constant=_number)
     except json.JSONDecodeError as error:
         raise InputError(f"{file}: line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: {error}") from None
+    except RecursionError:
+        raise deep from None
+    if _is_deep(value):
+        raise deep
+    return Node(value, file)
+
+
+def _whole_text(file: IO[bytes], path: str | Path) -> str:
+    data = file.read(MOST_B + 1)
+    if len(data) > MOST_B:
+        raise InputError(f"{path}: is longer than {MOST_B // 1024 ** 2} MiB: no record is")
+    return data.decode("utf-8")
 
 
 @cache
 def _standard_input() -> str:
-    return sys.stdin.buffer.read().decode("utf-8")
+    return _whole_text(sys.stdin.buffer, "standard input")
 
 
 @contextmanager
@@ -140,13 +184,26 @@ def _told(path: str | Path) -> Iterator[None]:
 
 def read_text(path: str | Path) -> str:
     with _told(path):
-        return _standard_input() if str(path) == STDIN else Path(path).read_text(encoding="utf-8")
+        if str(path) == STDIN:
+            return _standard_input()
+        with open(path, "rb") as file:
+            return _whole_text(file, path).replace("\r\n", "\n").replace("\r", "\n")  # as text files are read
 
 
 @contextmanager
-def open_text(path: str | Path) -> Iterator[IO[str]]:
+def open_rows(path: str | Path) -> Iterator[Iterator[list[str]]]:
+    """Rows of a table with commas, of any number."""
+    def lines(file: IO[str]) -> Iterator[str]:
+        while line := file.readline(MOST_LINE + 1):
+            if len(line) > MOST_LINE:
+                raise InputError(f"{path}: has a line of more than {MOST_LINE // 1024 ** 2} MiB: no table has")
+            yield line
+
     with _told(path), open(path, encoding="utf-8", newline="") as file:
-        yield file
+        try:
+            yield csv.reader(lines(file))
+        except csv.Error as error:
+            raise InputError(f"{path}: no table with commas: {error}") from None
 
 
 @contextmanager

@@ -228,6 +228,7 @@ def full_disk(times: int, folder: Path) -> Row:
         row.times += 1
         row.half += "t.jsonl" in found.stdout
         row.wrong += found.returncode not in (1, 2) or "error: " not in found.stderr
+        row.wrong += "sweep" in command and (found.returncode != 2 or "small/s/" not in found.stderr)
         row.message = last_line(found.stderr, folder)
     return row
 

@@ -213,6 +213,19 @@ class Refused(Report):
         self.assert_refused(self.report(self.write("x.csv", "a,b\n")), "sweep.json: no such file")
         self.assert_refused(run("report", self.write("run.json", "{}")), "--out")
 
+    def test_endless_deep_and_large(self):
+        """What no result is ends with one line: a device, levels beyond count, numbers of thousands of digits."""
+        self.assert_refused(self.report("/dev/zero"), "/dev/zero: is longer than 512 MiB")
+        (self.folder / "endless.csv").symlink_to("/dev/zero")
+        summary = {"schema": "linkcast/sweep/1", "name": "x", "about": "", "scenarios": 1, "errors": 0, "axes": [], "plots": [], "table": "endless.csv"}
+        self.write("sweep.json", summary)
+        self.assert_refused(self.report(self.folder / "endless.csv"), "endless.csv: has a line of more than 64 MiB")
+        for deep in ("[" * 5000, '{"a":' * 5000, "[" * 100000, "[" * 101 + "]" * 101, '{"a":' * 101 + "1" + "}" * 101):
+            self.refuse(deep, ": nested deeper than 100 levels")
+        self.refuse("[" * 100 + "]" * 100, ":/: must be an object, not array")
+        self.refuse("9" * 6000, ": '9999999999999999999999999999999999999999...' has 6000 digits, at most 400")
+        self.refuse("1" * 300 + "e300", "...' is no finite number")
+
     def test_inputs_stay(self):
         result = json.dumps(answers([{"kind": "p2p", **QUESTIONS["p2p"]}])[0])
         path = self.write("page.html", result)

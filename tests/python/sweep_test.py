@@ -72,6 +72,11 @@ class Refused(InFolder):
         refuse({"size_B": {"from": "1KiB", "to": "2KiB", "factor": 1}}, "/size_B/factor: must be greater than 1")
         refuse({"size_B": {"from": "1KiB", "to": "2KiB", "step": 1}}, "/size_B/step: unknown key")
         refuse({"gpus": {"subsets_of": 4, "sizes": [5]}}, "/gpus/sizes/0: must be from 1 to 4")
+        for of in (10**12, 1025, 0, -1):
+            refuse({"gpus": {"subsets_of": of, "sizes": [2]}}, "/gpus/subsets_of: must be from 1 to 1024")
+        refuse({"gpus": {"subsets_of": 64, "sizes": [32]}}, "/gpus: more than 10000000 numbers")
+        refuse({"batch": {"from": 1, "to": 10**15, "factor": 1.0000001}}, "/batch: more than 1000000 values")
+        refuse({"batch": {"from": 1, "to": 10**300, "factor": 2}}, "/batch/to: must be at most 2^53")
         self.refuse(study(axes={"op": ["broadcast"]}), "/query/op: is an axis too")
         refuse({"explain": [True]}, "/explain: cannot be an axis")
         self.refuse(study(query={**BASE["query"], "explain": True}), "/query/explain: not here: a table has no column for terms")
@@ -81,6 +86,7 @@ class Refused(InFolder):
         self.refuse(study(skip=[{"size_B": ["2MiB"]}]), "/skip/0/size_B: 2097152 is not on the axis")
         self.refuse(study(skip=[{"size_B": ["1MiB", "64MiB"]}]), "/skip: leaves nothing")
         self.refuse(study(plots=[{"x": "colour", "y": "time_s"}]), "/plots/0/x: 'colour' is not known")
+        self.refuse(study(plots=[{"x": "\x1b[31mred\x07", "y": "time_s"}]), "/plots/0/x: '?[31mred?' is not known")  # no escapes on a terminal
 
     def test_what_linkcast_refuses_in_every_scenario(self):
         self.refuse(study(query={**BASE["query"], "colour": 1}), "/query/colour: unknown key; known here: ")
@@ -91,6 +97,7 @@ class Refused(InFolder):
 
     def test_options(self):
         path = self.write("study.json", BASE)
+        self.assert_refused(run("sweep", "/dev/zero", folder=self.folder), "/dev/zero: is longer than 512 MiB")
         self.assert_refused(run("sweep", self.folder / "none.json"), "none.json: no such file")
         self.assert_refused(run("sweep", path, "--jobs", "0"), "--jobs")
         self.assert_refused(run("sweep", path, "--jobs", "2", "--scheduler", "tcp://localhost:1"), "--scheduler")

@@ -63,6 +63,8 @@ def is_json_lines(text: str) -> bool:
     except json.JSONDecodeError as error:
         first = text.lstrip().split("\n", 1)[0]
         return error.msg == "Extra data" and first.startswith("{") and first.rstrip().endswith("}")
+    except (ValueError, RecursionError):  # parse() says what is wrong
+        return False
 
 
 def sections_of(result: Node, path: str) -> list[Section]:

@@ -1,7 +1,6 @@
 """Sections on many answers: a batch, a sweep's table, the verdicts on claims."""
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..charts import Series, cells, distribution, lines, name_of, stacked
-from ..records import Node, open_text, parse, read_text
+from ..records import Node, open_rows, parse, read_text
 from ..table_plots import Drawing, chosen, columns_for, drawing, only_text, value_of
 from .forecasts import query_of
 from .page import MOST_ROWS, Chart, Section, Table, shortened, text_of
@@ -136,8 +135,7 @@ class SweepTable:
         self.warnings: Counter[str] = Counter()
         self.slow_downs: list[float] = []
         self.count = 0
-        with open_text(path) as file:
-            rows = csv.reader(file)
+        with open_rows(path) as rows:
             self.columns = next(rows, [])
             if self.columns[:1] != ["scenario"] or not {"error", "warnings"} <= set(self.columns):
                 raise Node(None, path).fail("is no table of a sweep: it has no columns scenario, warnings and error")

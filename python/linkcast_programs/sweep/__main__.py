@@ -125,8 +125,8 @@ def main() -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except OSError as error:  # a full disk: the journal keeps what is done
-        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:  # of what is no file of this program
+        print(f"error: {InputError(error.filename or 'the system')}: {error.strerror}", file=sys.stderr)
         return 1
 
 

@@ -7,7 +7,8 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,8 +186,18 @@ class Journal:
         self._offset[numbers] = offsets
 
     def _write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
+        with self._disk():
+            self._file.write(data)
+            self._file.flush()
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """@raises InputError  the disk is full, or gone: what was written before stays"""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"--out: {self.path}: cannot be written: {error.strerror}: what is done is kept, "
+                             "and --resume goes on") from None
 
     def add(self, come: Rows | Part) -> None:
         if isinstance(come, Part):
@@ -220,9 +231,14 @@ class Journal:
             raise InputError(f"{self.path.parent / self._files[file]}: scenario {number}: {error}: damaged") from None
 
     def sync(self) -> None:
-        os.fsync(self._file.fileno())
+        with self._disk():
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        self._file.flush()
-        self.sync()
-        self._file.close()
+        try:
+            with self._disk():
+                self._file.flush()
+            self.sync()
+        finally:
+            with suppress(OSError):  # said above
+                self._file.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from ..records import Node, kind_of
 from ..units import LARGEST_B, UnitError, parse_bytes
 
 MOST_VALUES = 1_000_000
+MOST_MEMBERS = 1024  # far more GPUs than a node has
+MOST_NUMBERS = 10_000_000  # in all subsets of an axis
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,17 @@ def _geometric(key: str, node: Node) -> list[Any]:
     """{"from", "to", "factor"}: from, from * factor, ... up to and with to."""
     node.only("from", "to", "factor")
     first, last = (as_size(node[end]) if is_size(key) else node[end].whole() for end in ("from", "to"))
+    if last > LARGEST_B:
+        raise node["to"].fail("must be at most 2^53")
     factor = node["factor"].number()
     if factor <= 1:
         raise node["factor"].fail("must be greater than 1")
     if first < 1 or last < first:
         raise node["to"].fail("must not be less than from, and both at least 1")
     values = []
-    while first <= last:
+    while first <= last and len(values) <= MOST_VALUES:
         values.append(first)
-        first = max(first + 1, round(first * factor))
+        first = max(first + 1, round(min(first * factor, 2 * LARGEST_B)))
     return values
 
 
@@ -69,13 +74,17 @@ def _subsets(node: Node) -> list[list[int]]:
         if len(set(members)) < len(members):
             raise of.fail("names a number twice")
     else:
+        if not 1 <= of.whole() <= MOST_MEMBERS:
+            raise of.fail(f"must be from 1 to {MOST_MEMBERS}")
         members = list(range(of.whole()))
     sizes = [size for size in node["sizes"].items()]
     for size in sizes:
         if not 1 <= size.whole() <= len(members):
             raise size.fail(f"must be from 1 to {len(members)}")
+    if sum(math.comb(len(members), size.whole()) * size.whole() for size in sizes) > MOST_NUMBERS:
+        raise node.fail(f"more than {MOST_NUMBERS} numbers in all its subsets")
     each = (itertools.combinations(members, size.whole()) for size in sizes)
-    return [list(subset) for subset in itertools.islice(itertools.chain(*each), MOST_VALUES + 1)]
+    return [list(subset) for subset in itertools.chain(*each)]
 
 
 def type_of(value: Any) -> str:
