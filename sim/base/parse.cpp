@@ -5,6 +5,8 @@
 #include <cmath>
 #include <span>
 
+#include "sim/base/ranges.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -36,7 +38,8 @@ std::string unit_names(std::span<const Unit> units) {
   return names;
 }
 
-double parse(std::string_view text, std::span<const Unit> units, const char* what) {
+/// @param unit  that of what is returned: s, B or B/s
+double parse(std::string_view text, std::span<const Unit> units, std::string_view unit_name, const char* what) {
   const std::string quoted = "'" + std::string(text) + "'";
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -47,7 +50,11 @@ double parse(std::string_view text, std::span<const Unit> units, const char* wha
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   if (unit.empty() && value == 0) return 0;
   for (const Unit& candidate : units)
-    if (unit == candidate.name) return value * candidate.factor;
+    if (unit == candidate.name) {
+      const std::string wrong = range_refusal(unit_name, value * candidate.factor);
+      if (!wrong.empty()) throw UnitError(quoted + ": " + wrong);
+      return value * candidate.factor;
+    }
   if (unit == "K" || unit == "k" || unit == "M" || unit == "G" || unit == "T") {
     const std::string number(text.data(), end);
     throw UnitError(quoted + " is ambiguous: write " + number + std::string(unit) + "iB (binary) or " + number +
@@ -72,12 +79,12 @@ std::string scaled(double value, std::span<const Unit> units) {
 }  // namespace
 
 Bytes parse_bytes(std::string_view text) {
-  const double value = parse(text, kByteUnits, "size");
+  const double value = parse(text, kByteUnits, "B", "size");
   if (value != std::floor(value)) throw UnitError("'" + std::string(text) + "' is not a whole number of bytes");
   return {value};
 }
-Seconds parse_seconds(std::string_view text) { return {parse(text, kTimeUnits, "time")}; }
-BytesPerSecond parse_bandwidth(std::string_view text) { return {parse(text, kBandwidthUnits, "bandwidth")}; }
+Seconds parse_seconds(std::string_view text) { return {parse(text, kTimeUnits, "s", "time")}; }
+BytesPerSecond parse_bandwidth(std::string_view text) { return {parse(text, kBandwidthUnits, "B/s", "bandwidth")}; }
 
 std::string to_text(Bytes size) {
   constexpr std::array binary = {Unit{"B", 1}, Unit{"KiB", kKiB}, Unit{"MiB", kKiB * kKiB},
@@ -85,7 +92,7 @@ std::string to_text(Bytes size) {
   constexpr std::array decimal = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}};
   if (std::fmod(size.si, kKiB) != 0) return scaled(size.si, decimal);
   std::string text = scaled(size.si, binary);
-  return parse(text, kByteUnits, "size") == size.si ? text : scaled(size.si, decimal);
+  return parse(text, kByteUnits, "B", "size") == size.si ? text : scaled(size.si, decimal);
 }
 std::string to_text(Seconds time) { return scaled(time.si, kTimeUnits); }
 std::string to_text(BytesPerSecond bandwidth) {

@@ -1,5 +1,7 @@
 #include "sim/forecast/launching.hpp"
 
+#include "sim/base/ranges.hpp"
+
 namespace linkcast::launch {
 namespace {
 
@@ -40,13 +42,16 @@ query::Key host_scale_key() {
           .type = query::ValueType::kNumber,
           .help = "what issuing costs the CPU is multiplied by it: a host that is known to be slower or faster",
           .unset = "1",
+          .least = 1 / kLargestFactor,
+          .most = kLargestFactor,
           .example = "1.3",
           .cli = {.name = "--host-scale"}};
 }
 
 std::optional<double> read_host_scale(ObjectReader& r, Kind kind) {
   const auto scale = r.optional<double>("host_scale");
-  if (scale && !(*scale > 0)) r.fail("host_scale", "must be above 0");
+  if (scale && !(*scale >= 1 / kLargestFactor && *scale <= kLargestFactor))
+    r.fail("host_scale", "must be 0.001 to 1000");
   if (scale && !by_host(kind)) r.fail("host_scale", "is of a CPU that issues calls, and launch is " + name_of(kind));
   return scale;
 }

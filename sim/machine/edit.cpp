@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machine/topology.hpp"
 
 namespace linkcast {
@@ -61,11 +62,11 @@ double factor_of(const Edit& edit, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool number = error == std::errc() && end == text.data() + text.size() && !text.empty();
   if (edit.verb == EditVerb::kFlaky) {
-    if (!number || !(value >= 0 && value < 1)) refuse(edit.text, "'" + text + "' is not a share from 0 to below 1");
+    if (!number || !(value >= 0 && value <= kLargestRetryShare))
+      refuse(edit.text, "'" + text + "' is not a share from 0 to 0.999");
     return value;
   }
-  // source: ours; a thousandfold either way is a typing error, not a machine
-  constexpr double most = 1000;
+  constexpr double most = kLargestFactor;
   const double least = edit.verb == EditVerb::kSlow || edit.verb == EditVerb::kOversubscription ? 1 : 1 / most;
   if (!number || !std::isfinite(value) || !(value >= least && value <= most))
     refuse(edit.text, "'" + text + "' is not a factor from " + (least < 1 ? "0.001" : "1") + " to 1000");

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
+#include "sim/base/parse.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machine/edit.hpp"
 #include "sim/machine/edited_links.hpp"
 #include "sim/machine/edited_network.hpp"
@@ -29,6 +32,13 @@ bool set_engine(const Edit& edit, Topology& topology) {
   }
 }
 
+double number_of(const Edit& edit, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) refuse(edit, "'" + text + "' is not a number");
+  return value;
+}
+
 /// Edit "set PARAMETER=VALUE": a fitted parameter, or a figure of a NIC's engine. Taken as exact.
 /// @throws InputError  there is no such parameter, or it cannot have this value
 void set_parameter(const Edit& edit, Topology& topology, Calibration& calibration) {
@@ -48,11 +58,12 @@ void set_parameter(const Edit& edit, Topology& topology, Calibration& calibratio
   try {
     const std::string& value = edit.values.front().second;
     const std::optional<double> si = parse_in(p.unit, value);
-    p.value = si ? *si : std::stod(value);
-  } catch (const std::exception& error) {
+    p.value = si ? *si : number_of(edit, value);
+  } catch (const UnitError& error) {
     refuse(edit, error.what());
   }
-  if (const std::string wrong = row ? row->refusal(p.value) : ""; !wrong.empty()) refuse(edit, wrong);
+  const std::string wrong = row ? row->refusal(p.value) : range_refusal(p.unit, p.value);
+  if (!wrong.empty()) refuse(edit, wrong);
   p.stderr_ = 0;
   p.provenance = "edited: set";
 }
@@ -72,6 +83,7 @@ class Editor {
     finish_rates();
     for (const Edit& edit : *edits_)
       if (edit.verb == EditVerb::kSet && !edit.whole_kind) set_parameter(edit, wiring_, fit_);
+    check_values();
     const std::string edited = " (edited: " + listed(texts) + ")";
     wiring_.name += edited;
     wiring_.title += edited;
@@ -94,6 +106,7 @@ class Editor {
   void flaky(const Edit& edit);
   void set_kind(const Edit& edit);
   void finish_rates();
+  void check_values() const;
   void check_hosts(const Platform& edited) const;
 
   /// Nominal rate of a kind, and its fitted parameters put into the calibration.
@@ -280,6 +293,8 @@ void Editor::check_ends(const Edit& edit, const std::string& kind, int a, int b)
     refuse(edit, kind + " joins two CPUs");
   if (is_accelerator_cable(kind) && !is(a, DeviceKind::kGpu) && !is(b, DeviceKind::kGpu))
     refuse(edit, kind + " has a GPU at one end");
+  if (is_accelerator_cable(kind) && (is(a, DeviceKind::kNic) || is(b, DeviceKind::kNic)))
+    refuse(edit, kind + " joins devices of one host, and a NIC leads to others: PCIe joins it with a GPU");
   if (is_fabric_cable(kind)) refuse(edit, kind + " joins nodes: use a network or fabric edit");
 }
 
@@ -396,6 +411,21 @@ void Editor::finish_rates() {
     c.bandwidth.si /= slow;
   }
   scale_rates(wiring_, rates, fit_);
+}
+
+/// Each edit is within its range, and many together need not be.
+void Editor::check_values() const {
+  const auto check = [&](const std::string& name, const std::string& wrong) {
+    if (!wrong.empty())
+      throw InputError("edits: together they change " + name + " of " + base_->wiring().name +
+                       " beyond its range: " + wrong);
+  };
+  for (const Cable& c : wiring_.cables) {
+    check("the bandwidth of " + c.id, c.bandwidth.si > 0 ? range_refusal("B/s", c.bandwidth.si) : "must be above 0");
+  }
+  for (const Device& d : wiring_.devices) check("how slow " + d.id + " is", range_refusal("1", d.slow));
+  for (const auto& [name, parameter] : fit_.parameters)
+    if (const ParameterRow* row = find_parameter_row(name)) check(name, row->refusal(parameter.value));
 }
 
 /// Every GPU that could reach host memory still can.

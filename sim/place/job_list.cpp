@@ -5,30 +5,30 @@
 #include <fstream>
 #include <set>
 
+#include "sim/base/ranges.hpp"
 #include "sim/machine/collective.hpp"
 
 namespace linkcast::scheduling {
 namespace {
 
-constexpr double kLongest_s = 1e9;  // source: ours, thirty years: a typing error, not a job
-
-double within(ObjectReader& r, const std::string& key, double most) {
+double time_of(ObjectReader& r, const std::string& key) {
   const double value = r.required<double>(key);
-  if (value < 0 || value > most) r.fail(key, "must be 0 to " + Json(most).dump());
+  if (value < 0) r.fail(key, "must be 0 or more");
+  if (const std::string wrong = range_refusal("s", value); !wrong.empty()) r.fail(key, wrong);
   return value;
 }
 
 ScheduledJob read_job(ObjectReader r, double after_s) {
   ScheduledJob job;
   job.id = r.required<std::string>("id");
-  job.arrival_s = within(r, "arrival_s", kLongest_s);
+  job.arrival_s = time_of(r, "arrival_s");
   if (job.arrival_s < after_s)
     r.fail("arrival_s", "is before that of the line above: jobs are in the order of arrival");
   job.gpus = r.required<int>("gpus");
   if (job.gpus < 1) r.fail("gpus", "must be at least 1");
   job.iterations = r.required<std::int64_t>("iterations");
   if (job.iterations < 1) r.fail("iterations", "must be at least 1");
-  job.compute_s = within(r, "compute_s", kLongest_s);
+  job.compute_s = time_of(r, "compute_s");
   job.op = r.optional<std::string>("op").value_or("");
   if (!job.op.empty()) {
     static_cast<void>(collectives().get(job.op));  // says which there are

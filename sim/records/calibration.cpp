@@ -8,6 +8,7 @@
 
 #include "sim/base/file_hash.hpp"
 #include "sim/base/log.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast {
@@ -25,6 +26,8 @@ Parameter read_parameter(const std::string& name, ObjectReader r) {
     r.fail("unit", "'" + p.unit + "' is not the unit of this parameter: " + std::string(row->unit));
   const ParameterRow any{.unit = p.unit};  // a name of no row is refused by the machine
   if (const std::string wrong = (row ? *row : any).refusal(p.value); !wrong.empty()) r.fail("value", wrong);
+  if (p.value != 0 && p.stderr_ > kLargestSpread * std::abs(p.value))
+    r.fail("stderr", fmt::format("must be at most {} times the value", kLargestSpread));
   p.provenance = r.required<std::string>("provenance");
   r.finish();
   return p;
@@ -113,7 +116,8 @@ Scatter read_scatter(ObjectReader& row) {
   s.from_B = row.required<double>("from_B");
   s.to_B = row.required<double>("to_B");
   s.sigma_log = row.required<double>("sigma_log");
-  if (s.sigma_log < 0) row.fail("sigma_log", "must be 0 or more");
+  if (s.sigma_log < 0 || s.sigma_log > kLargestSpread)
+    row.fail("sigma_log", fmt::format("must be 0 to {}", kLargestSpread));
   s.samples = row.required<int>("samples");
   row.finish();
   return s;

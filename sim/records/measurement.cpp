@@ -8,23 +8,27 @@
 #include <sstream>
 
 #include "sim/base/file_hash.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/records/launch_record.hpp"
 
 namespace linkcast {
 namespace {
 
-std::vector<double> positive(ObjectReader& r, const std::string& key) {
+/// @param unit  s or B/s
+std::vector<double> positive(ObjectReader& r, const std::string& key, std::string_view unit) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!(values[i] > 0)) throw InputError(r.file(), fmt::format("{}/{}", r.pointer(key), i), "must be above 0");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string wrong = values[i] > 0 ? range_refusal(unit, values[i]) : "must be above 0";
+    if (!wrong.empty()) throw InputError(r.file(), fmt::format("{}/{}", r.pointer(key), i), wrong);
+  }
   return values;
 }
 
 std::vector<double> times_of(ObjectReader& r, double size_B) {
   if (r.has("time_s") == r.has("bandwidth_Bps")) r.fail("", "exactly one of time_s and bandwidth_Bps is needed");
-  if (r.has("time_s")) return positive(r, "time_s");
-  auto values = positive(r, "bandwidth_Bps");
+  if (r.has("time_s")) return positive(r, "time_s", "s");
+  auto values = positive(r, "bandwidth_Bps", "B/s");
   const double payloads = r.optional<double>("payload_count").value_or(1);
   if (!(payloads > 0)) r.fail("payload_count", "must be above 0");
   for (double& value : values) value = size_B * payloads / value;
@@ -51,7 +55,7 @@ MeasuredFlows read_flows(ObjectReader r) {
       r.fail("flows", "each must be [source, target, size_B]");
     group.flows.push_back({flow[0].get<std::string>(), flow[1].get<std::string>(), flow[2].get<double>()});
   }
-  group.time_s = positive(r, "time_s");
+  group.time_s = positive(r, "time_s", "s");
   group.flow_times_s = r.required<std::vector<std::vector<double>>>("flow_times_s");
   if (group.flow_times_s.size() != group.flows.size()) r.fail("flow_times_s", "must hold one list a flow");
   r.finish();
@@ -131,7 +135,7 @@ MeasuredCollective read_collective(ObjectReader r, int place) {
     }
   read_run_flags(r);
   c.size_B = size_of(r, "size_B");
-  c.time_s = positive(r, "time_s");
+  c.time_s = positive(r, "time_s", "s");
   r.finish();
   return c;
 }
@@ -139,6 +143,8 @@ MeasuredCollective read_collective(ObjectReader r, int place) {
 std::optional<double> figure(ObjectReader& r, const std::string& key) {
   const auto value = r.optional<double>(key);
   if (value && !(*value > 0)) r.fail(key, "must be above 0");
+  const std::string wrong = value ? range_refusal(key.ends_with("_Bps") ? "B/s" : "s", *value) : "";
+  if (!wrong.empty()) r.fail(key, wrong);
   return value;
 }
 

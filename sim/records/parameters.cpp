@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -144,6 +146,7 @@ bool digits(std::string_view text) {
 std::string ParameterRow::refusal(double value) const {
   if (unit == "B/s" && !(value > 0)) return "a bandwidth must be above 0";
   if (value < 0) return "must be 0 or more";
+  if (std::string wrong = range_refusal(unit, value); !wrong.empty()) return wrong;
   return value >= below ? fmt::format("must be below {:f}", below) : "";
 }
 

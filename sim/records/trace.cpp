@@ -16,6 +16,7 @@
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace linkcast {
 /// Reads lines of a trace in one pass, for speed.
@@ -163,7 +164,7 @@ bool recorded_of(Value& value, TraceEvent& event) {
   for (auto each : all) {
     Value one;
     if (count == ends_s.size() || each.get(one) != simdjson::SUCCESS) return false;
-    if (!real_of(one, 0, kInfinity, ends_s[count++])) return false;
+    if (!real_of(one, 0, kLongest_s, ends_s[count++])) return false;
   }
   event.recorded = RecordedTime{ends_s[0], ends_s[1]};
   return count == ends_s.size() && ends_s[1] >= ends_s[0];
@@ -181,9 +182,9 @@ bool take(Key key, Value& value, TraceEvent& event) {
     case kStream:
       return text_of(value, event.stream);
     case kHost:
-      return real_of(value, 0, kInfinity, event.host_s);
+      return real_of(value, 0, kLongest_s, event.host_s);
     case kRecording:
-      return real_of(value, 0, kInfinity, event.recording_s);
+      return real_of(value, 0, kLongest_s, event.recording_s);
     case kName:
       return text_of(value, event.name);
     case kPart:
@@ -193,9 +194,9 @@ bool take(Key key, Value& value, TraceEvent& event) {
     case kAfter:
       return after_of(value, event.after);
     case kTime:
-      return real_of(value, 0, kInfinity, event.time_s);
+      return real_of(value, 0, kLongest_s, event.time_s);
     case kSlowdown:
-      return real_of(value, 1, kInfinity, event.slowdown.emplace());
+      return real_of(value, 1, kLargestFactor, event.slowdown.emplace());
     case kCopy:
     case kOp:
       return text_of(value, event.op);
@@ -292,15 +293,21 @@ TraceKind kind_of(ObjectReader& r) {
 
 const char* usual_stream(TraceKind kind) { return kind == TraceKind::kSync || kind == TraceKind::kStep ? "" : "0"; }
 
+/// By the end of its name a time, a size or a factor.
 double not_negative(ObjectReader& r, const std::string& key, double otherwise) {
   const double value = r.optional<double>(key).value_or(otherwise);
   if (value < 0) r.fail(key, "must not be negative");
+  const bool factor = !key.ends_with("_s") && !key.ends_with("_B");
+  if (factor && value > kLargestFactor) r.fail(key, fmt::format("must be at most {}", kLargestFactor));
+  if (const std::string wrong = range_refusal(key.ends_with("_s") ? "s" : "B", value); !wrong.empty())
+    r.fail(key, wrong);
   return value;
 }
 
 double at_least_one(ObjectReader& r, const std::string& key) {
   const double value = r.optional<double>(key).value_or(1);
   if (value < 1) r.fail(key, "must be at least 1");
+  if (value > kLargestFactor) r.fail(key, fmt::format("must be at most {}", kLargestFactor));
   return value;
 }
 
@@ -341,7 +348,8 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   header.device = r.optional<std::string>("device").value_or("");
   header.host_scale = not_negative(r, "host_scale", 1);
   header.step_time_s = r.optional<double>("step_time_s");
-  if (header.step_time_s && !(*header.step_time_s > 0)) r.fail("step_time_s", "must be above 0");
+  if (header.step_time_s && !(*header.step_time_s > 0 && *header.step_time_s <= kLongest_s))
+    r.fail("step_time_s", "must be above 0 and at most 1e10 s");
   header.launch_s = not_negative(r, "launch_s", 0);
   header.gap_s = not_negative(r, "gap_s", 0);
   header.slowdown = at_least_one(r, "slowdown");
@@ -368,14 +376,15 @@ void read_recorded(ObjectReader& r, TraceEvent& event) {
   const auto ends_s = r.required<std::vector<double>>("recorded_at_s");
   if (ends_s.size() != 2 || ends_s[0] < 0 || ends_s[1] < ends_s[0])
     r.fail("recorded_at_s", "must be two times that are not negative: begin, and an end that is not before");
+  if (const std::string wrong = range_refusal("s", ends_s[1]); !wrong.empty()) r.fail("recorded_at_s", wrong);
   event.recorded = RecordedTime{ends_s[0], ends_s[1]};
 }
 
 void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::kCompute:
-      event.time_s = r.required<double>("time_s");
-      if (event.time_s < 0) r.fail("time_s", "must not be negative");
+      static_cast<void>(r.required<double>("time_s"));
+      event.time_s = not_negative(r, "time_s", 0);
       if (r.has("slowdown")) event.slowdown = at_least_one(r, "slowdown");
       return;
     case TraceKind::kCopy:

@@ -121,7 +121,8 @@ TEST_CASE("a host that is known scales all that it issues, and is guessed after 
     return query::answer(catalogue(), query).value("error", "");
   };
   CHECK(error({{"launch", "graph"}, {"host_scale", 2}}).find("launch is graph") != std::string::npos);
-  CHECK(error({{"host_scale", 0}}).find("must be above 0") != std::string::npos);
+  for (const double scale : {0.0, 1e-4, 1e4, 1e308})
+    CHECK(error({{"host_scale", scale}}).find("must be 0.001 to 1000") != std::string::npos);
   CHECK(error({{"library", "mpi-openmpi"}, {"host_scale", 2}}).find("host_scale") != std::string::npos);
 }
 

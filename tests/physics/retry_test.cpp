@@ -221,9 +221,8 @@ TEST_CASE("a plane of an NVSwitch group that sends again holds up all of them", 
 
 TEST_CASE("refused: shares that are none, cables that are not there", "[physics][retry]") {
   const Platform base = shipped("p100-dgx1");
-  CHECK(error_of(base, "flaky gpu0-gpu1:1") == "edit 'flaky gpu0-gpu1:1': '1' is not a share from 0 to below 1");
-  CHECK(error_of(base, "flaky gpu0-gpu1:-0.1") ==
-        "edit 'flaky gpu0-gpu1:-0.1': '-0.1' is not a share from 0 to below 1");
+  CHECK(error_of(base, "flaky gpu0-gpu1:1") == "edit 'flaky gpu0-gpu1:1': '1' is not a share from 0 to 0.999");
+  CHECK(error_of(base, "flaky gpu0-gpu1:-0.1") == "edit 'flaky gpu0-gpu1:-0.1': '-0.1' is not a share from 0 to 0.999");
   CHECK(error_of(base, "flaky gpu0-gpu1") ==
         "edit 'flaky gpu0-gpu1': write flaky CABLE:SHARE or KIND:SHARE (e.g. flaky "
         "gpu0-gpu4:0.05)");

@@ -107,7 +107,7 @@ NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, con
   for (int gpu = 0; gpu < gpus_; ++gpu) add_accelerator_links(gpu);
   for (int gpu = 0; gpu < gpus_; ++gpu) add_gpu_nics(gpu);
   join_cpus();
-  for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) put_uplink_last(cpu, -1);
+  for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) put_uplink_last(cpu, -1, 0);
 }
 
 int NodeModel::add_node(NodeKind kind, int device) {
@@ -220,7 +220,10 @@ void NodeModel::join_cpus() {
 }
 
 /// As the library sorts: of a device below a CPU, the first link that leads back up goes to the end, whatever its kind.
-void NodeModel::put_uplink_last(int node, int up) {
+void NodeModel::put_uplink_last(int node, int up, std::size_t depth) {
+  if (depth > nodes_.size())
+    throw InputError("PCIe of " + platform_->topology().name +
+                     " leads round in a circle, and libraries know it as a tree: no collective of them is forecast");
   auto& list = nodes_[static_cast<std::size_t>(node)].links;
   const auto to = [&](int link) { return links_[static_cast<std::size_t>(link)].to; };
   if (up >= 0) {
@@ -230,7 +233,7 @@ void NodeModel::put_uplink_last(int node, int up) {
   const std::vector<int> out = list;
   for (const int link : out)
     if (links_[static_cast<std::size_t>(link)].kind == LinkKind::kPci && to(link) != up)
-      put_uplink_last(to(link), node);
+      put_uplink_last(to(link), node, depth + 1);
 }
 
 bool NodeModel::takes(int gpu, int nic) const {

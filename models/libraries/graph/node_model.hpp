@@ -69,7 +69,8 @@ class NodeModel {
   void add_gpu_nics(int gpu);
   void add_accelerator_links(int gpu);
   void join_cpus();
-  void put_uplink_last(int node, int up);
+  /// @param depth  of calls. @throws InputError  PCIe is no tree
+  void put_uplink_last(int node, int up, std::size_t depth);
 
   const Platform* platform_;
   const SearchTraits* traits_;
