@@ -1,3 +1,7 @@
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "calibrate/pipelines/import_files.hpp"
@@ -17,12 +21,42 @@ struct ImportOptions {
   ImportRequest request;
 };
 
+/// Lines for standard output, held in a file without a name until all are there: who reads a pipe takes a part of a
+/// trace for a trace.
+class HeldLines {
+ public:
+  HeldLines() : file_(std::tmpfile()) { check(file_ != nullptr); }
+  HeldLines(const HeldLines&) = delete;
+  HeldLines& operator=(const HeldLines&) = delete;
+  ~HeldLines() {
+    if (file_ != nullptr) static_cast<void>(std::fclose(file_));
+  }
+  void add(std::string_view lines) { check(std::fwrite(lines.data(), 1, lines.size(), file_) == lines.size()); }
+  void send_to(DraftFile& out) {
+    check(std::fflush(file_) == 0);
+    std::rewind(file_);
+    std::array<char, 65536> part{};
+    for (std::size_t read = 0; (read = std::fread(part.data(), 1, part.size(), file_)) > 0; out.check())
+      out.out().write(part.data(), static_cast<std::streamsize>(read));
+  }
+
+ private:
+  static void check(bool well) {
+    if (!well) throw InputError("standard output: " P_tmpdir " has no room to hold the trace until it is whole: --out");
+  }
+  std::FILE* file_;
+};
+
 void import_trace(const ImportOptions& o, Context& context) {
   DraftFile file("--out", o.out);  // before the work, which takes its time
+  std::optional<HeldLines> held;
+  if (file.is_standard_output()) held.emplace();
   const auto notes = pipelines::import_trace(context.catalogue(), o.format, o.request, [&](std::string_view lines) {
+    if (held) return held->add(lines);
     file.out() << lines;
     file.check();
   });
+  if (held) held->send_to(file);
   file.close();
   tell(notes);
 }

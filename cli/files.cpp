@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "calibrate/import/importer.hpp"
+#include "sim/base/atomic_file.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
@@ -109,21 +110,37 @@ DraftFile::DraftFile(std::string option, std::string path) : option_(std::move(o
   if (std::filesystem::exists(path_) && !std::filesystem::is_regular_file(path_))
     throw InputError(option_ + ": " + path_ + ": is not a regular file");
   draft_ = path_ + ".partial";
-  file_.open(draft_, std::ios::binary | std::ios::trunc);
+  nameless_ = open_nameless(path_);
+  file_.open(nameless_ < 0 ? draft_ : fmt::format("/proc/self/fd/{}", nameless_), std::ios::binary | std::ios::trunc);
   if (!file_) throw InputError(option_ + ": " + path_ + ": cannot be written");
 }
 
 DraftFile::~DraftFile() {
+  if (nameless_ >= 0) ::close(nameless_);
   if (path_.empty() || done_) return;
   file_.close();
   std::error_code ignored;
-  std::filesystem::remove(draft_, ignored);
+  if (nameless_ < 0) std::filesystem::remove(draft_, ignored);
+}
+
+void DraftFile::give_name() {
+  std::error_code error;
+  if (nameless_ >= 0 && !name_file(nameless_, draft_))  // a link takes no name that is there: by way of the draft's
+    throw InputError(option_ + ": " + path_ + ": cannot be written: disk full?");
+  std::filesystem::rename(draft_, path_, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(draft_, ignored);
+    throw InputError(option_ + ": " + path_ + ": cannot be written: disk full?");
+  }
+  done_ = true;
 }
 
 std::ostream& DraftFile::out() { return path_.empty() ? std::cout : file_; }
 
 void DraftFile::check() {
-  if (!out()) throw InputError(option_ + ": " + path_ + ": cannot be written: disk full?");
+  const std::string name = path_.empty() ? "standard output" : option_ + ": " + path_;
+  if (!out()) throw InputError(name + ": cannot be written: disk full?");
 }
 
 void DraftFile::close() {
@@ -133,10 +150,7 @@ void DraftFile::close() {
   }
   file_.close();
   check();
-  std::error_code error;
-  std::filesystem::rename(draft_, path_, error);
-  if (error) throw InputError(option_ + ": " + path_ + ": cannot be written: disk full?");
-  done_ = true;
+  give_name();
 }
 
 namespace {

@@ -26,7 +26,8 @@ void platforms_read_stdin(CLI::App& app);
 /// With such paths written as the command line does, for whoever reads it.
 std::string naming_stdin(std::string text);
 
-/// A file that is written piece by piece and takes its name only when it is whole; else nothing stays behind.
+/// A file that is written piece by piece and takes its name only when it is whole; else nothing stays behind, a kill
+/// included where the file system can.
 class DraftFile {
  public:
   /// @param option  names it in errors. @param path  empty or "-": standard output
@@ -36,13 +37,18 @@ class DraftFile {
   DraftFile& operator=(const DraftFile&) = delete;
   ~DraftFile();
 
+  [[nodiscard]] bool is_standard_output() const { return path_.empty(); }
   [[nodiscard]] std::ostream& out();
   /// @throws InputError  disk full
   void check();
   void close();
 
  private:
+  /// @throws InputError  it cannot have its name
+  void give_name();
+
   std::string option_, path_, draft_;
+  int nameless_ = -1;  ///< where the file system has files without a name: a kill leaves none behind
   std::ofstream file_;
   bool done_ = false;
 };

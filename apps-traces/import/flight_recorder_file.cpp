@@ -15,6 +15,7 @@
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
+#include "sim/base/json_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/regex.hpp"
@@ -493,7 +494,7 @@ Json json_of(const std::string& path) {
       return true;
     });
   } catch (const Json::exception& error) {
-    throw InputError(path + ": neither a pickle nor JSON: " + error.what());
+    throw InputError(path + ": neither a pickle nor JSON: " + json_error_text(error.what()));
   }
 }
 

@@ -8,8 +8,6 @@
 #include <sstream>
 #include <utility>
 
-#include "sim/base/packed_file.hpp"
-
 namespace linkcast {
 
 Lines::Lines(std::string path) : path_(std::move(path)) {
@@ -17,19 +15,29 @@ Lines::Lines(std::string path) : path_(std::move(path)) {
   stream_ = open_packed(path_);
   if (!*stream_) throw InputError(path_ + ": cannot be read");
   const int first = stream_->peek();
-  if (first != 0xff && first != 0xfe && first != 0xef) return;  // how byte order marks begin
-  std::string text = file_text(path_);
-  stream_ = std::make_unique<std::istringstream>(std::move(text));
+  if (first == 0xff || first == 0xfe || first == 0xef) {  // how byte order marks begin
+    std::string text = file_text(path_);
+    stream_ = std::make_unique<std::istringstream>(std::move(text));
+  }
+  blocks_.emplace(*stream_);
 }
 
 bool Lines::next() {
-  if (!std::getline(*stream_, text_)) {
-    text_.clear();  // it keeps its last line otherwise
+  std::optional<std::string_view> line;
+  try {
+    line = blocks_->next();
+  } catch (const InputError& error) {
+    if (std::string_view(error.what()).starts_with(path_)) throw;  // what unpacks the file names it
+    throw InputError(fmt::format("{} line {}: {}", path_, number_ + 1, error.what()));
+  }
+  if (!line) {
+    text_.clear();
     if (stream_->bad()) throw InputError(fmt::format("{} line {}: cannot be read further", path_, number_));
     return false;
   }
   ++number_;
-  if (!text_.empty() && text_.back() == '\r') text_.pop_back();
+  if (line->ends_with('\r')) line->remove_suffix(1);
+  text_.assign(*line);
   return true;
 }
 

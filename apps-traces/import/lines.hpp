@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 
@@ -15,7 +16,7 @@ class Lines {
  public:
   /// @throws InputError  missing, or a folder
   explicit Lines(std::string path);
-  /// To the next line. @returns  false at the end
+  /// To the next line. @returns  false at the end. @throws InputError  broken, or a line without end
   bool next();
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -26,6 +27,7 @@ class Lines {
  private:
   std::string path_, text_;
   std::unique_ptr<std::istream> stream_;
+  std::optional<LineBlocks> blocks_;  ///< of the stream
   long number_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "apps-traces/import/kineto_events.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
+#include "sim/base/json_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/records/trace.hpp"
@@ -322,7 +323,7 @@ TorchFile read_torch_file(const std::string& path) {
     rest = Json::parse(
         *stream, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
   } catch (const Json::exception& error) {
-    throw InputError(path + ": not JSON: " + error.what());
+    throw InputError(path + ": not JSON: " + json_error_text(error.what()));
   }
   TorchFile file;
   if (rest.is_object() && rest.contains(kTraceEvents))

@@ -9,6 +9,7 @@
 #include "sim/base/text.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/trace_source.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast {
 namespace {
@@ -102,6 +103,23 @@ void expect_import(const std::string& format, const std::vector<std::string>& fi
   work::expect({"import", size_B / kMega, "MB", kProgram_B + size_B * cost.byte_B, size_B * cost.byte_s});
 }
 
+namespace {
+
+/// Records are such as `check` takes: a figure beyond every range is refused here, whatever the format.
+void check_record(const Json& record, const std::vector<std::string>& files) {
+  if (record.value("schema", Json()) != "measurement/1") return;
+  const std::string name = files.empty() ? "" : files.front();
+  try {
+    static_cast<void>(parse_measurement(record, name));
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    throw InputError(joined(files) + ": holds what no record can: " +
+                     (what.starts_with(name + ":") ? what.substr(name.size() + 1) : what));
+  }
+}
+
+}  // namespace
+
 Registry<Importer>& importers() {
   static Registry<Importer> registry("format");  // ready before any importer registers itself, whatever the link order
   return registry;
@@ -123,7 +141,9 @@ Json import_record(const std::string& name, const ImportRequest& request) {
     throw InputError("option " + key + ": format '" + format + "' " +
                      (known.empty() ? "takes no option" : "has no such option: one of " + known));
   }
-  return importer.run(request);
+  Json record = importer.run(request);
+  check_record(record, request.files);
+  return record;
 }
 
 }  // namespace linkcast

@@ -162,6 +162,9 @@ NcclRow read_row(const TextFile& file, const Columns& head) {
       (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt, "", ""};
     if (name == "algbw") row.algbw = decimal(words[i]).value_or(0);
     if (name == "busbw") row.busbw = decimal(words[i]).value_or(0);
+    if (name == "count" && words[i] == "0" && row.size_B != "0") file.fail("count 0 beside size " + row.size_B);
+    if (name == "error" && !is_not_available(words[i]) && !(decimal(words[i]).value_or(-1) >= 0))
+      file.fail("error '" + words[i] + "' is not a number of 0 or more");
     if (name == kWrong && !is_not_available(words[i]))
       (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
     if (!row.out_of_place) continue;
@@ -339,6 +342,8 @@ std::optional<NcclTiming> read_timing(ObjectReader& row, const std::string& key)
   if (!r) return std::nullopt;
   NcclTiming timing;
   timing.time = scalar(*r, "time");
+  if (r->has("alg_bw")) timing.rate = scalar(*r, "alg_bw");
+  if (r->has("bus_bw")) timing.bus_rate = scalar(*r, "bus_bw");
   if (r->has("nwrong") && !r->raw("nwrong").is_null() && r->raw("nwrong") != "N/A") timing.wrong = scalar(*r, "nwrong");
   return timing;
 }

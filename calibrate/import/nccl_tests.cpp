@@ -194,21 +194,42 @@ double bus_share(const std::string& op, double n) {
   return op == "broadcast" || op == "reduce" || op == "sendrecv" ? 1 : others;
 }
 
-/// Ranks that options say must be as many as the printed rates are of.
-void check_rates(const NcclRun& run, const Json& common) {
-  constexpr double kDigit = 0.01;  // of a rate. source: nccl-tests print two decimals
+/// Whether a printed rate is another one: two decimals, and times of three digits. source: nccl-tests src/util.cu
+bool is_rate(double printed, double due) {
+  constexpr double kDigit = 0.011, kShare = 0.02;
+  return std::abs(printed - due) <= kDigit + kShare * due;
+}
+
+/// Size, time, algbw and busbw of a half say one thing: else a figure was damaged on its way.
+/// @param said  the number of ranks is said by options, not by the file
+void check_columns(const NcclRow& row, const NcclTiming& timing, const std::string& op, double ranks, bool said) {
+  constexpr double kMicro_GBps = 1e-3;  // source: bytes a microsecond
+  const auto rate_of = [&](const std::string& name, const std::string& text) -> std::optional<double> {
+    if (text.empty() || is_not_available(text)) return std::nullopt;
+    const auto rate = decimal(text);
+    if (!rate || *rate < 0) throw InputError(row.place + ": " + name + " '" + text + "' is not a number of 0 or more");
+    return rate;
+  };
+  const auto rate = rate_of("algbw", timing.rate), bus = rate_of("busbw", timing.bus_rate);
+  const auto size = decimal(row.size_B), time = decimal(timing.time);
+  if (!rate || !size || !time || !(*time > 0)) return;
+  const double whole = *size / *time * kMicro_GBps, others = (ranks - 1) / ranks;
+  if (!is_rate(*rate, whole) && !is_rate(*rate, others * whole))  // old versions leave out the part of one rank
+    throw InputError(fmt::format("{}: size {}, time {} and algbw {} do not fit each other: {:.3g} is due", row.place,
+                                 row.size_B, timing.time, timing.rate, whole));
+  const double due = bus_share(op, ranks) * *rate;
+  if (!bus || is_rate(*bus, due) || *bus == *rate || is_rate(*bus, others * *rate)) return;  // old versions, too
+  throw InputError(fmt::format(
+      "{}: busbw is {:.3f} times algbw, with {} ranks it is {:.3f}: {}", row.place, *bus / *rate, ranks,
+      bus_share(op, ranks),
+      said ? "options gpus and nodes say another number of ranks than ran" : "the columns do not fit each other"));
+}
+
+void check_columns(const NcclRun& run, const Json& common) {
   const double ranks = static_cast<double>(common["gpus"].size()) * common.value("nodes", 1);
-  const double due = bus_share(common["op"], ranks);
-  for (const NcclRow& row : run.rows) {
-    const auto rate = row.out_of_place ? decimal(row.out_of_place->rate) : std::nullopt;
-    const auto bus = row.out_of_place ? decimal(row.out_of_place->bus_rate) : std::nullopt;
-    if (!rate || !bus || !(*rate > 0) || *rate == *bus) continue;  // old versions print one rate twice
-    if (std::abs(*bus - due * *rate) > kDigit * (1 + due))
-      throw InputError(
-          fmt::format("{}: busbw is {:.3f} times algbw, with {} ranks it is {:.3f}: options gpus and nodes say "
-                      "another number of ranks than ran",
-                      row.place, *bus / *rate, ranks, due));
-  }
+  for (const NcclRow& row : run.rows)
+    for (const auto& timing : {row.out_of_place, row.in_place})
+      if (timing) check_columns(row, *timing, common["op"], ranks, run.ranks.empty());
 }
 
 /// Who issued the calls, as `launch` of predict; empty: it cannot be told.
@@ -418,7 +439,7 @@ void add_run(const NcclRun& run, const std::string& path, Shared& shared, Record
   for (const NcclRank& rank : run.ranks) devices.emplace(rank.host, rank.device);
   if (devices.size() == run.ranks.size())  // else each process sees GPUs of its own
     for (const NcclRank& rank : run.ranks) shared.buses.add(rank.host, rank.device, rank.bus, run.place);
-  if (run.ranks.empty()) check_rates(run, common);
+  check_columns(run, common);
   const std::string launch = launch_of(run, option_choice(request, "launch", launch_kinds()), record);
   if (!launch.empty()) common["launch"] = launch;
   common.update(shared.forced);

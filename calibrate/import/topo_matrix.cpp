@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "calibrate/import/log_text.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 const std::array<std::string, 7> kClasses = {"X", "NV", "PIX", "PXB", "PHB", "NODE", "SYS"};
 constexpr int kMostLinks = 999, kMostDevices = 256;  // far more than any machine has. source: ours
+constexpr std::size_t kLongestWord = 2048;           // source: ours, more than kMostDevices names glued together have
 // source: nvidia-smi topo -p2p prints them: chipset, GPU, topology not supported, disabled, ...
 const std::array<std::string, 7> kPeerWords = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"};
 
@@ -23,25 +25,29 @@ bool is_peer_word(const std::string& word) {
   return std::find(kPeerWords.begin(), kPeerWords.end(), word) != kPeerWords.end();
 }
 
-/// Names of the columns behind the matrix, in their order; empty: none.
+/// Names of the columns behind the matrix, in their order, as often as they stand there; empty: none. The header loses
+/// them and what is behind the first.
 std::vector<std::string> affinities_in(std::string& header) {
-  static const Regex first(R"((?s)(.*?)((?:CPU|NUMA) Affinity|GPU NUMA ID)(.*))");
+  static const std::array<std::string, 3> kNames = {"CPU Affinity", "NUMA Affinity", "GPU NUMA ID"};
+  std::map<std::size_t, std::string> found;
+  for (const std::string& name : kNames)
+    for (std::size_t at = header.find(name); at != std::string::npos; at = header.find(name, at + name.size()))
+      found.emplace(at, name);
+  if (!found.empty()) header.resize(found.begin()->first);
   std::vector<std::string> names;
-  for (Match match = first.whole(header); match; match = first.whole(header)) {
-    names.push_back(match[2]);
-    header = names.size() == 1 ? match[1] + "\n" + match[3] : match[1] + match[3];
-  }
-  header = header.substr(0, header.find('\n'));
+  for (const auto& [at, name] : found) names.push_back(name);
   return names;
 }
 
-/// Names of devices; those that a paste glued together (GPU0GPU1GPU2) come apart.
+/// Names of devices; those that a paste glued together (GPU0GPU1GPU2) come apart. Ends behind kMostDevices.
 std::vector<std::string> device_names(const std::string& header) {
   static const Regex one(R"(((?:GPU|NIC)\d+|mlx\d+_\d+)(.*))");
   std::vector<std::string> names;
   for (std::string word : words_of(header)) {
+    if (names.size() > kMostDevices) break;
+    word.resize(std::min(word.size(), kLongestWord));
     for (Match match = one.whole(word); match && !match[2].empty(); match = one.whole(word)) {
-      if (!one.whole(match[2])) break;
+      if (!one.whole(match[2]) || names.size() > kMostDevices) break;
       names.push_back(match[1]);
       word = match[2];
     }
@@ -137,6 +143,8 @@ void MatrixReader::read_header() {
   at_ = tables.front();
   std::string line = *next();
   affinity_ = affinities_in(line);
+  for (const std::string& name : affinity_)
+    if (std::count(affinity_.begin(), affinity_.end(), name) > 1) fail("'" + name + "' is there twice");
   const auto columns = device_names(line);
   if (columns.size() > kMostDevices) fail(fmt::format("more than {} devices", kMostDevices));
   for (const std::string& column : columns) {

@@ -63,6 +63,7 @@ void add_run(const ImportRequest& request, const UcxRun& run, const std::string&
   check_buffer("dst", ends.target, run.recv_gpu, path);
   const auto said = option_bytes(request, "size");
   const auto printed = whole_size(run.size);
+  if (printed == 0) throw InputError(run.place + ": messages of size 0 carry nothing: no schema has them");
   if (!said && !printed)
     throw InputError("option size: is needed, " + path + " does not print the message size of every run: size=8MiB");
   if (said && printed && *said != *printed)

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -208,9 +207,14 @@ def open_rows(path: str | Path) -> Iterator[Iterator[list[str]]]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Under its name stands all that was written, once the block ends without an error, or what stood there before."""
+    """Under its name stands all that was written, once the block ends without an error, or what stood there before. Until then it has
+    no name, where the file system can: a kill leaves nothing behind."""
+    draft = path.with_name(f"{path.name}.partial")
     try:
-        handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            handle, named = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), False
+        except OSError:
+            handle, named = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), True
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     try:
@@ -218,15 +222,18 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(draft, 0o666 & ~umask)
+            if not named:
+                draft.unlink(missing_ok=True)
+                named = True
+                os.link(f"/proc/self/fd/{handle}", draft, src_dir_fd=handle)  # a folder's number makes it follow the link
         os.replace(draft, path)
     except OSError as error:
-        os.unlink(draft)
+        if named:
+            draft.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     except BaseException:
-        os.unlink(draft)
+        if named:
+            draft.unlink(missing_ok=True)
         raise
 
 

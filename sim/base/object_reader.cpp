@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/json_error.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/text.hpp"
 
@@ -65,12 +67,8 @@ Json parse_json(const std::string& text, const std::string& name) {
   if (Json quick; read_quickly(text, quick)) return quick;
   try {
     return Json::parse(text, DuplicateKeys(name));
-  } catch (const Json::parse_error& error) {
-    std::string what = error.what();
-    if (const auto at = what.find("parse error"); at != std::string::npos) what = what.substr(at);
-    throw InputError(name + ": not JSON: " + what);
-  } catch (const Json::out_of_range& error) {
-    throw InputError(name + ": not JSON: " + error.what());  // a number beyond double
+  } catch (const Json::exception& error) {
+    throw InputError(name + ": not JSON: " + json_error_text(error.what()));
   }
 }
 
@@ -218,6 +216,7 @@ constexpr int kDeepest = 20;  // source: ours, records nest 6 deep
 bool convert(const element& from, int depth, Json& to);
 
 bool convert_object(const element& from, int depth, Json& to) {
+  work::look();
   const simdjson::dom::object all = from.get_object().value_unsafe();
   to = Json::object();
   Json::object_t& members = to.get_ref<Json::object_t&>();
@@ -230,6 +229,7 @@ bool convert_object(const element& from, int depth, Json& to) {
 }
 
 bool convert_array(const element& from, int depth, Json& to) {
+  work::look();
   const simdjson::dom::array all = from.get_array().value_unsafe();
   to = Json::array();
   Json::array_t& elements = to.get_ref<Json::array_t&>();
@@ -364,6 +364,7 @@ Json parse(Input& input, const std::string& name) {
 }  // namespace
 
 void refuse_deep_json(int depth, Json::parse_event_t event, const std::string& name) {
+  work::look();
   const bool starts = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
   if (starts && depth >= kDeepestJson)
     throw InputError(fmt::format("{}: nested deeper than {} levels", name, kDeepestJson));

@@ -35,7 +35,7 @@ JUMPS = ("+0", "+40d", "-40d", "+1h", "-1h", "-2y")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and ".partial" not in path.name}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def emulate_killed(times: int, folder: Path) -> Row:
