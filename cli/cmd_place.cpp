@@ -16,6 +16,7 @@
 #include "sim/machine/platform.hpp"
 #include "sim/place/place.hpp"
 #include "sim/place/slurm.hpp"
+#include "sim/records/node_groups.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -86,10 +87,12 @@ Json busy_in(const std::string& path, const std::vector<std::string>& all) {
   return busy;
 }
 
-std::vector<std::string> nodes_of(const Json& groups) {
+std::vector<std::string> nodes_of(const NodeGroups& groups) {
   std::vector<std::string> names;
-  for (const Json& one : groups.value("switches", Json::array()))
-    for (const Json& name : one.value("nodes", Json::array())) names.push_back(name.get<std::string>());
+  for (const std::string& one : groups.order) {
+    const NodeGroup& group = groups.switches.at(one);
+    names.insert(names.end(), group.nodes.begin(), group.nodes.end());
+  }
   return names;
 }
 
@@ -118,7 +121,7 @@ Json take_named_nodes(CLI::App& command, const ListedNodes& listed) {
     return keys;
   }
   keys["groups"] = cluster_in(listed.groups);
-  const std::vector<std::string> all = nodes_of(keys["groups"]);
+  const std::vector<std::string> all = nodes_of(read_node_groups(keys["groups"], listed.groups));
   Json busy = Json::array();
   for (const std::string& text : taken(command, "--busy"))
     for (const Json& name : names_in(text, "--busy")) busy.push_back({{"node", name}});

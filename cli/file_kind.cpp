@@ -165,6 +165,8 @@ std::string command_of_file(const std::string& path) {
 std::string text_without_command(const std::string& word) {
   std::error_code none;
   if (std::filesystem::is_directory(word, none)) return word + ": is a folder: name a file in it";
+  if (std::filesystem::exists(word, none) && !std::filesystem::is_regular_file(word, none))
+    return word + ": is a device or a pipe, not a file: a command is missing before it";
   const auto held = held_in(word);
   if (!held) return word.find_first_of("./") == std::string::npos ? "" : word + ": is no command, and no such file";
   if (const std::string right = held->command(); !right.empty())

@@ -104,6 +104,16 @@ int run_program(int argc, const char* const* argv, bool progress) {
   return context.exit_code;
 }
 
+/// A message in one line; one that quotes what was read may be long.
+std::string error_line(const std::string& what) {
+  constexpr std::size_t kLongest = 4000;  // source: ours, more than any list of what is known
+  std::string line = "error: " + linkcast::one_line(what);
+  if (line.size() <= kLongest) return line;
+  std::size_t end = kLongest;
+  while ((static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U) --end;  // source: RFC 3629, inside a character
+  return line.substr(0, end) + "...";
+}
+
 /// The last line, which no level of the log silences.
 int failed(const std::string& line, int code) {
   std::cout.flush();
@@ -117,13 +127,15 @@ int linkcast::cli::command_line(int argc, const char* const* argv, bool progress
   try {
     return run_program(argc, argv, progress);
   } catch (const InputError& error) {
-    return failed("error: " + one_line(naming_stdin(error.what())), kBadInput);
+    return failed(error_line(naming_stdin(error.what())), kBadInput);
   } catch (const std::filesystem::filesystem_error& error) {
-    return failed("error: " + one_line(file_error_text(error)), kBadInput);
+    return failed(error_line(file_error_text(error)), kBadInput);
   } catch (const InvariantError& error) {
     return failed(std::string("internal error, please report: ") + error.what(), kBrokenInvariant);
+  } catch (const std::bad_alloc&) {
+    return failed("error: memory: there is not enough of it for this", kBadInput);
   } catch (const std::exception& error) {
-    return failed("error: " + one_line(error.what()), 1);
+    return failed(error_line(error.what()), 1);
   }
 }
 

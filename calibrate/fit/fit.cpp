@@ -315,6 +315,22 @@ void fit_all(FitContext& context) {
   inherit_cables(context);
 }
 
+namespace {
+
+/// The same; what the copies cannot determine names the records that they are from.
+void fit_all(FitContext& context, const std::vector<Measurement>& records) try {
+  fit_all(context);
+} catch (const InputError& error) {
+  if (std::string_view(error.what()).starts_with("calibrate fit: ")) throw;  // of the whole fit
+  constexpr std::size_t kShown = 3;                                          // source: ours, the rest is counted
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, records.size()); ++i) names += (i > 0 ? ", " : "") + records[i].path;
+  if (records.size() > kShown) names += fmt::format(" and {} more", records.size() - kShown);
+  throw InputError(names + ": " + error.what());
+}
+
+}  // namespace
+
 FitResult fit_parameters(const FitRequest& request) {
   if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
   check_records(request);
@@ -328,7 +344,7 @@ FitResult fit_parameters(const FitRequest& request) {
   find_messages(context, request.measurements);
   if (context.samples.empty() && context.messages.empty())
     throw InputError("calibrate fit: the measurements hold no copy that a parameter could come from");
-  fit_all(context);
+  fit_all(context, request.measurements);
   const Bootstrap bootstrap = run_bootstrap(context, request.bootstrap, request.progress);
   widen(context, bootstrap);
   derive_turn(context);

@@ -73,7 +73,8 @@ std::vector<bool> sink_side(const FlowGraph& graph, std::size_t sink) {
 Rate rate_of(const Fabric& fabric, const FabricLink& link) {
   const double rate = fabric.classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si;
   constexpr double most = 9.2e18;  // source: below 2^63, the range of Rate
-  if (!(rate >= 1 && rate < most)) throw InputError(fmt::format("bisection: a link of {:f} B/s", rate));
+  if (!(rate >= 1 && rate < most))
+    throw InputError(fmt::format("the bisection knows links of 1 B/s to 9.2e18 B/s, not of {:.3g}", rate));
   return std::llround(rate);
 }
 
@@ -90,7 +91,7 @@ Cut bisection(const Fabric& fabric, int half) {
     const Rate capacity = rate_of(fabric, link);
     join(graph, static_cast<std::size_t>(link.from), static_cast<std::size_t>(link.to), capacity);
     if (all > std::numeric_limits<Rate>::max() - capacity)
-      throw InputError("bisection: the links add up to over 9.2e18 B/s");
+      throw InputError("the links add up to over 9.2e18 B/s, which the bisection cannot count");
     all += capacity;
   }
   for (int endpoint = 0; endpoint < fabric.endpoints(); ++endpoint) {

@@ -87,10 +87,12 @@ Nominal nominal_of(const Topology& topology) {
     if (is_accelerator_cable(cable.kind) && trait_of(cable.kind) == CableTrait::kNone &&
         (cable.a == first || cable.b == first))
       found.accelerator_Bps += cable.count * cable.bandwidth.si;
-  if (topology.fabric.is_object() && topology.fabric["links"].contains("host")) {
-    const Json& rate = topology.fabric["links"]["host"]["bandwidth"];
-    found.nic_Bps = parse_bandwidth(rate.get<std::string>()).si;
-  }
+  if (topology.fabric.is_object() && topology.fabric.contains("links") && topology.fabric["links"].contains("host"))
+    found.nic_Bps = ObjectReader(topology.fabric, topology.path, "/fabric")
+                        .object("links")
+                        .object("host")
+                        .bandwidth("bandwidth")
+                        .si;
   return found;
 }
 

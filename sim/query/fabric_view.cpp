@@ -63,7 +63,13 @@ BuiltFabric fabric_of(Topology topology, const std::string& file) {
 Json fabric_answer(const Topology& topology, const BuiltFabric& built, bool links) {
   const Fabric& fabric = *built.fabric;
   const auto nics = static_cast<int>(built.nics.size());
-  const bounds::FabricFacts facts = bounds::fabric_facts(fabric, nics);
+  const bounds::FabricFacts facts = [&] {
+    try {
+      return bounds::fabric_facts(fabric, nics);
+    } catch (const InputError& error) {
+      throw InputError(topology.path, "/fabric", error.what());
+    }
+  }();
   const double per_gpu = static_cast<double>(nics) / static_cast<double>(topology.gpus().size());
   Json answer{{"platform", topology.name},
               {"generator", built.generator},

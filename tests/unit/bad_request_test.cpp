@@ -170,8 +170,8 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
   check_requests(
       {{kFit + input + "one_small_copy.json",
         "calibrate fit: the peer copies determine no rate: copies of 4 MiB a link or more are needed\n"},
-       {kFit + input + "time_does_not_grow.json",
-        "the time of peer copies does not grow with their size: larger copies are needed\n"},
+       {kFit + input + "time_does_not_grow.json", input + "time_does_not_grow.json: the time of peer copies does not "
+                                                          "grow with their size: larger copies are needed\n"},
        {kFit + input + "nothing_determined.json", "calibrate fit: these data determine nothing; needed for "},
        {kFit + input + "only_host_copies.json", "calibrate fit: the d2h copies determine no rate: "},
        {kFit + input + "cpu_as_peer.json", input + "cpu_as_peer.json:/points/0: 'cpu0' is no GPU: "},

@@ -258,11 +258,11 @@ TEST_CASE("fits refuse what the data cannot tell", "[unit][fit]") {
   const auto line = sweep(
       "staged", Pairs::kAll, [](int, int, double n) { return 2e-5 + n / 1e10; }, quiet);
   CHECK(error_of([&] { fit({line}); }) ==
-        "the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed");
+        "synthetic.json: the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed");
   const auto falling = sweep(
       "peer", Pairs::kPeer, [](int, int, double n) { return 1e-5 / std::sqrt(n); }, quiet);
   CHECK(error_of([&] { fit({falling}); }) ==
-        "the time of peer copies does not grow with their size: larger copies are needed");
+        "synthetic.json: the time of peer copies does not grow with their size: larger copies are needed");
 }
 
 }  // namespace linkcast::test::fit_test
