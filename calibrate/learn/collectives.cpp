@@ -46,7 +46,7 @@ class Trials {
     if (machine_ && values == values_) return machine_;
     std::map<std::string, Parameter> changed;
     for (std::size_t k = 0; k < values.size(); ++k)
-      changed[unknowns_[k].name] = {values[k], 0, unit_of(unknowns_[k].name), "tried"};
+      changed[unknowns_[k].name] = {values[k], 0, unit_of(unknowns_[k].name), "fitted"};
     machine_ = base_->with_library_parameters(changed);
     values_ = values;
     return machine_;

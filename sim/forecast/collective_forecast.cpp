@@ -11,6 +11,7 @@
 #include "sim/engine/many_flows.hpp"
 #include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/host_path.hpp"
+#include "sim/forecast/near_ties.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
 
 namespace linkcast::collective {
@@ -76,7 +77,7 @@ std::vector<Term> latencies_of(const CollectiveRun& run, double time_s) {
 /// rates gives them, that of links before that of thread blocks. @param waited_s  of their time, for other collectives
 std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run, double waited_s) {
   const CollectivePlan& plan = run.plan;
-  const double time_s = run.time_s(), both_s = plan.between_s + run.flow_s - plan.hidden_s;
+  const double time_s = run.own_s(), both_s = plan.between_s + run.flow_s - plan.hidden_s;
   const double flow_s = plan.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
   std::vector<Term> terms = latencies_of(run, time_s);
   const std::size_t latencies = terms.size();
@@ -113,7 +114,7 @@ uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, 
   std::set<std::string> warnings;
   if (run.scheduled) return terms_of_rounds(job, run, waited_s, warnings);
   const Calibration& calibration = job.node().calibration();
-  uncertainty::Terms terms(calibration, run.time_s());
+  uncertainty::Terms terms(calibration, run.own_s());
   terms.add(parts_of(job, run, waited_s));
   const uncertainty::Kind kind{false, job.communicator.nodes};
   terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
@@ -122,6 +123,7 @@ uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, 
   terms.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
   terms.bound(run.wire_s);
   for (const CollectiveRun& one : run.instead) terms.mix(one.share, one.time_s(), terms_of(job, one).interval());
+  if (run.choice != 1) terms.choose(run.row * run.own_s(), run.time_s());
   return terms;
 }
 
@@ -134,7 +136,7 @@ void set_terms(const uncertainty::Terms& terms, CollectiveForecast& forecast) {
 
 /// What limits it where no link does. A time that is half start-up is limited by it, as that of a copy.
 std::string limit_of_no_link(const CollectiveRun& run) {
-  if (2 * run.plan.latency_s >= run.time_s()) return "start-up";
+  if (2 * run.plan.latency_s >= run.own_s()) return "start-up";
   return run.limited_by.empty() ? "" : "thread blocks";  // empty: the solver cannot tell
 }
 
@@ -164,9 +166,11 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
 /// "near tie: ..."; empty: none.
 std::string near_tie(const CollectiveJob& job, const CollectiveRun& run) {
   std::string others;
-  for (const CollectiveRun& one : run.instead)
+  for (const CollectiveRun& one : run.instead) {
+    if (one.share < kLeastShare) continue;
     others += fmt::format("{}{} {} ({:.0f} % likely, {})", others.empty() ? "" : ", ", one.plan.choice.algorithm,
                           one.plan.choice.protocol, 100 * one.share, to_text(Seconds{job.launched_s(one.time_s())}));
+  }
   if (others.empty()) return "";
   return fmt::format("near tie: the library may choose {} instead of {} {}; NCCL_ALGO and NCCL_PROTO decide it", others,
                      run.plan.choice.algorithm, run.plan.choice.protocol);
@@ -289,7 +293,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   uncertainty::Terms terms = terms_of(job, run);
   job.launching.issue(terms);
   set_terms(terms, forecast);
-  forecast.latency_s = run.plan.latency_s;
+  forecast.latency_s = run.choice * run.plan.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());
   forecast.library = communicator.name();
@@ -330,7 +334,7 @@ CollectiveForecast forecast_together(const std::vector<CollectiveJob>& jobs, con
 activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver) {
   SharedRun shared = run_to_share(job, solver);
   const CollectiveRun& run = shared.run;
-  shared.plan.latency_s = run.plan.latency_s;
+  shared.plan.latency_s = run.choice * run.plan.latency_s;
   shared.plan.alone_s = run.time_s();
   shared.plan.spread = uncertainty::spread_of(interval_of(job, run), run.time_s());
   std::vector<std::string> warnings =

@@ -74,11 +74,12 @@ class InLoad {
 
   congestion::SampleTime sample(const Background& background, const CollectiveRun& without,
                                 const congestion::CrossingSlowdown& others) {
-    if (!load_.noisy()) return {without.plan.latency_s, without.flow_s};
+    const double choice = without.choice;
+    if (!load_.noisy()) return {choice * without.plan.latency_s, choice * without.flow_s};
     solve([&](const NoisyWay& way, int activity) { return others(way, activity) * background.slowdown(way); });
     const auto wait_s = [&](int from, int to) { return background.wait_s(noisy_way(job_.machine.fabric(), from, to)); };
     run_.plan.latency_s = without.plan.latency_s + without.plan.choice.runs().first_byte_s(job_, wait_s);
-    return {run_.plan.latency_s, run_.flow_s};
+    return {choice * run_.plan.latency_s, choice * run_.flow_s};
   }
 
   congestion::SampleTimes draws(const CollectiveRun& without, const congestion::CrossingSlowdown& others) {

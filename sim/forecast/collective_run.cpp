@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -33,6 +34,53 @@ CollectiveRun run_planned(const CollectiveJob& job, Solver& solver, activities::
   return run;
 }
 
+/// Standard deviation of ln(time) by what is a row's own: its steps and the rate of its blocks.
+double spread_of_row(const CollectiveJob& job, const CollectiveRun& run) {
+  const CollectivePlan& plan = run.plan;
+  std::vector<ErrorPart> parts;
+  for (const uncertainty::Term& part : plan.latency_terms) parts.push_back(part.spread.times(1 / run.own_s()));
+  const bool limited = std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end();
+  const double share = plan.choice.runs().block_share(job, plan, limited) * run.flow_s / run.own_s();
+  for (const uncertainty::Term& part :
+       plan.cost.terms(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock))
+    parts.push_back(part.spread.times(-share));
+  return std::sqrt(variance_of(job.node().calibration(), parts));
+}
+
+/// Weighs rows by how long they take. On a machine whose own were measured the likeliest one is what runs. Elsewhere
+/// the time is the mean of all, and a row of which little is sure is rather one that is not slow.
+void weigh(const CollectiveJob& job, bool measured, std::vector<CollectiveRun>& all) {
+  std::vector<double> times;
+  for (const CollectiveRun& one : all) times.push_back(one.own_s());
+  std::sort(times.begin(), times.end());
+  for (CollectiveRun& one : all) {
+    if (measured) {
+      one.share /= one.own_s();
+      continue;
+    }
+    const double other_s = one.own_s() > times[0] ? times[0] : times[1];
+    const double excess = std::log(one.own_s() / other_s);
+    const Tuned tuned = as_tuned(excess, spread_of_row(job, one));
+    one.share *= tuned.likelihood;
+    one.row = std::max(std::exp(tuned.excess - excess), std::min(1.0, one.wire_s / one.own_s()));
+    one.choice = one.row;
+  }
+}
+
+/// Shares that add up to 1, the largest first. @param least  of the sum, that counts
+void keep_likely(double least, std::vector<CollectiveRun>& all) {
+  const auto sum_of = [&] {
+    return std::accumulate(all.begin(), all.end(), 0.0,
+                           [](double sum, const CollectiveRun& one) { return sum + one.share; });
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [](const CollectiveRun& a, const CollectiveRun& b) { return a.share > b.share; });
+  const double most = sum_of();
+  std::erase_if(all, [&](const CollectiveRun& one) { return one.share <= 0 || one.share < least * most; });
+  const double kept = sum_of();
+  for (CollectiveRun& one : all) one.share /= kept;
+}
+
 /// Near a tie the likeliest of all that may run, with the others; else nothing. The more likely the less slow they are:
 /// libraries are tuned, and their owners set what goes wrong.
 std::optional<CollectiveRun> likeliest_run(const CollectiveJob& job, Solver& solver) {
@@ -40,26 +88,24 @@ std::optional<CollectiveRun> likeliest_run(const CollectiveJob& job, Solver& sol
   if (rows.empty()) return std::nullopt;
   std::vector<CollectiveRun> likely;
   const auto plain = job.rings().choose(job.node(), job.communicator, job.tuner_request());
-  double sum = 0;
   for (const NearRow& row : rows) {
     CollectiveJob as = job;
     as.algorithm = row.algorithm;
     as.protocol = row.protocol;
     CollectiveRun run = run_alone(as, solver);
     if (plain) run.plan.choice.why = plain->why;
-    run.share = row.weight / run.time_s();
-    sum += run.share;
+    run.share = row.weight;
     likely.push_back(std::move(run));
   }
-  std::stable_sort(likely.begin(), likely.end(),
-                   [](const CollectiveRun& a, const CollectiveRun& b) { return a.share > b.share; });
-  std::erase_if(likely, [&](const CollectiveRun& one) { return one.share < kLeastShare * sum; });
-  sum = 0;
-  for (const CollectiveRun& one : likely) sum += one.share;
-  for (CollectiveRun& one : likely) one.share /= sum;
+  const bool measured = choice_measured(job);
+  weigh(job, measured, likely);
+  keep_likely(measured ? kLeastShare : 0, likely);
+  double mean = 0;
+  for (const CollectiveRun& one : likely) mean += one.share * std::log(one.time_s());
   CollectiveRun likeliest = std::move(likely.front());
   likely.erase(likely.begin());
   likeliest.instead = std::move(likely);
+  if (!measured) likeliest.choice = std::exp(mean) / likeliest.own_s();
   return likeliest;
 }
 
@@ -97,7 +143,7 @@ void read_shared(const activities::PlanProblem& problem, const Solution& solutio
     const int limit = solution.limited_by[at(place)];
     limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
   }
-  together.flow_s = std::max(together.flow_s, ended_s - together.plan.latency_s);
+  together.flow_s = std::max(together.flow_s, ended_s / together.choice - together.plan.latency_s);
   if (together.scheduled) {
     if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
     return;
@@ -169,6 +215,8 @@ CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::Cl
   CollectiveRun run = run_planned(chosen, solver, problem);
   run.plan.choice.why = likeliest->plan.choice.why;
   run.share = likeliest->share;
+  run.row = likeliest->row;
+  run.choice = likeliest->choice;
   run.instead = std::move(likeliest->instead);
   return run;
 }
@@ -198,6 +246,8 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
   for (Activity& activity : shared.plan.activities) {
     work::look();
     if (activity.after.empty()) activity.delay_s += shared.run.plan.latency_s;
+    activity.delay_s *= shared.run.choice;
+    activity.work_B *= shared.run.choice;
     for (Use& use : activity.uses) use.constraint = problem.key(use.constraint);
   }
   // Between nodes nobody measured it. source: two all_reduces on four H100 353 GB/s of a GPU together, 335 alone and

@@ -21,8 +21,13 @@ struct CollectiveRun {
   std::optional<MessageAnswer> messages{};  ///< between nodes
   std::optional<ScheduledRun> scheduled{};  ///< rounds of messages: all of its time is flow_s
   double share = 1;                         ///< near a tie: how likely it is
+  double row = 1;                           ///< near a tie: own_s() times this, if it is what runs
+  double choice = 1;                        ///< near a tie: own_s() times this, with all that may run
   std::vector<CollectiveRun> instead{};     ///< near a tie: what else may run, the likeliest first
-  [[nodiscard]] double time_s() const { return plan.latency_s + flow_s; }
+  /// As this row runs by itself.
+  [[nodiscard]] double own_s() const { return plan.latency_s + flow_s; }
+  /// Near a tie the mean of all that may run, of logarithms; else own_s().
+  [[nodiscard]] double time_s() const { return own_s() * choice; }
 };
 
 /// Reads a collective's times from the solution of its problem, with nothing else in it, and adds what its blocks wait

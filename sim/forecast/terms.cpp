@@ -83,11 +83,11 @@ Term* Terms::find(std::string_view label) {
   return nullptr;
 }
 
-double Terms::device_s() const { return host_ && host_->in_engine ? device_s_ - host_->issue.s : device_s_; }
+double Terms::device_s() const { return host_ && host_->in_engine ? chosen_s_ - host_->issue.s : chosen_s_; }
 
 double Terms::time_s() const {
-  if (!host_) return device_s_;
-  return host_->in_engine ? device_s_ + host_->wait.s : paced_s(host_->issue.s, device_s_, host_->wait.s, host_->calls);
+  if (!host_) return chosen_s_;
+  return host_->in_engine ? chosen_s_ + host_->wait.s : paced_s(host_->issue.s, chosen_s_, host_->wait.s, host_->calls);
 }
 
 double Terms::variance() const {
@@ -101,7 +101,7 @@ Interval Terms::mixture(const Interval& own) const {
   double rest = 1;
   for (const Other& other : others_) rest -= other.share;
   std::vector<Other> all = others_;
-  all.push_back({rest, device_s_, own});
+  all.push_back({rest, row_s_, own});
   Interval widest = own;
   for (const Other& one : all)
     widest = {std::min(widest.low_s, one.interval.low_s), std::max(widest.high_s, one.interval.high_s)};
@@ -124,7 +124,7 @@ Interval Terms::mixture(const Interval& own) const {
     return std::exp((low + high) / 2);
   };
   constexpr double kTail = 0.05;  // source: 90 % between them
-  return {std::min(quantile(kTail), device_s_), std::max(quantile(1 - kTail), device_s_)};
+  return {std::min(quantile(kTail), chosen_s_), std::max(quantile(1 - kTail), chosen_s_)};
 }
 
 Interval Terms::devices() const {
@@ -132,7 +132,9 @@ Interval Terms::devices() const {
   if (!std::isfinite(ends_.low_s) || !std::isfinite(ends_.high_s) || !std::isfinite(spread))
     throw InvariantError("a forecast of " + std::to_string(device_s_) + " s that is " + std::to_string(spread) +
                          " times uncertain");
-  const Interval own{std::max(ends_.low_s / spread, std::min(wire_s_, ends_.low_s)), ends_.high_s * spread};
+  const double row = row_s_ / device_s_;
+  const Interval own{std::max(row * ends_.low_s / spread, std::min(wire_s_, row * ends_.low_s)),
+                     row * ends_.high_s * spread};
   return others_.empty() ? own : mixture(own);
 }
 
@@ -140,17 +142,18 @@ Interval Terms::interval() const {
   Interval device = devices();
   if (!host_) return device;
   const auto& [issue, wait, calls, in_engine, source] = *host_;
-  if (in_engine) device = {device_s() * (device.low_s / device_s_), device_s() * (device.high_s / device_s_)};
+  if (in_engine) device = {device_s() * (device.low_s / chosen_s_), device_s() * (device.high_s / chosen_s_)};
   return {paced_s(issue.low_s, device.low_s, wait.low_s, calls),
           paced_s(issue.high_s, device.high_s, wait.high_s, calls)};
 }
 
 std::vector<Term> Terms::list() const {
   std::vector<Term> terms = terms_;
-  if (!others_.empty()) {
+  if (!others_.empty() || chosen_s_ != device_s_) {
     const Interval all = devices();
     const double sigma = std::log(all.high_s / all.low_s) / (2 * kNinetyPercentSigmas);
-    terms.push_back({term::kChoice, 0, ErrorPart(std::sqrt(std::max(0.0, sigma * sigma - variance()))), kTable});
+    terms.push_back({term::kChoice, chosen_s_ - device_s_,
+                     ErrorPart(std::sqrt(std::max(0.0, sigma * sigma - variance()))), kTable});
   }
   if (!host_) return terms;
   const double whole_s = time_s(), issue_s = host_->issue.s;

@@ -78,7 +78,7 @@ class Terms {
   Terms(const Calibration& calibration, double device_s) : Terms(calibration, device_s, {device_s, device_s}) {}
   /// @param ends  of what the engine ran, where it drew several orders
   Terms(const Calibration& calibration, double device_s, const Interval& ends)
-      : calibration_(&calibration), device_s_(device_s), ends_(ends) {}
+      : calibration_(&calibration), device_s_(device_s), row_s_(device_s), chosen_s_(device_s), ends_(ends) {}
 
   /// Independent of all others. @param sigma_log  standard deviation of ln(time)
   void add(std::string_view label, double sigma_log, std::string_view source = kAssumed) {
@@ -99,6 +99,12 @@ class Terms {
   void bound(double wire_s) { wire_s_ = wire_s; }
   /// The devices may, with a probability, do something else instead, which takes so long.
   void mix(double share, double time_s, const Interval& interval) { others_.push_back({share, time_s, interval}); }
+  /// The time is that of all that the devices may do, not that of what the terms are of.
+  /// @param row_s  time of the latter, if they do it. @param time_s  of all
+  void choose(double row_s, double time_s) {
+    row_s_ = row_s;
+    chosen_s_ = time_s;
+  }
   /// A host issues it. At both ends of the interval host and devices are taken together.
   void issue(const HostPart& host) { host_ = host; }
 
@@ -126,7 +132,9 @@ class Terms {
   [[nodiscard]] Interval mixture(const Interval& own) const;
   [[nodiscard]] double variance() const;
 
-  double device_s_, wire_s_ = 0;
+  double device_s_;          ///< sum of the terms
+  double row_s_, chosen_s_;  ///< choose()
+  double wire_s_ = 0;
   std::vector<Other> others_{};
   Interval ends_;
   std::vector<Term> terms_{};
