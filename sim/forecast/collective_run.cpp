@@ -81,8 +81,9 @@ void keep_likely(double least, std::vector<CollectiveRun>& all) {
   for (CollectiveRun& one : all) one.share /= kept;
 }
 
-/// Near a tie the likeliest of all that may run, with the others; else nothing. The more likely the less slow they are:
-/// libraries are tuned, and their owners set what goes wrong.
+/// Near a tie one of all that may run, with the others; else nothing. The more likely the less slow they are: libraries
+/// are tuned, and their owners set what goes wrong. Where the choice was measured it is the likeliest, else the
+/// library's own.
 std::optional<CollectiveRun> likeliest_run(const CollectiveJob& job, Solver& solver) {
   const std::vector<NearRow> rows = near_rows(job);
   if (rows.empty()) return std::nullopt;
@@ -102,6 +103,12 @@ std::optional<CollectiveRun> likeliest_run(const CollectiveJob& job, Solver& sol
   keep_likely(measured ? kLeastShare : 0, likely);
   double mean = 0;
   for (const CollectiveRun& one : likely) mean += one.share * std::log(one.time_s());
+  const NearRow& best = *std::max_element(rows.begin(), rows.end(),
+                                          [](const NearRow& a, const NearRow& b) { return a.weight < b.weight; });
+  const auto named = std::find_if(likely.begin(), likely.end(), [&](const CollectiveRun& one) {
+    return one.plan.choice.algorithm == best.algorithm && one.plan.choice.protocol == best.protocol;
+  });
+  if (!measured && named != likely.end()) std::rotate(likely.begin(), named, named + 1);
   CollectiveRun likeliest = std::move(likely.front());
   likely.erase(likely.begin());
   likeliest.instead = std::move(likely);

@@ -15,11 +15,12 @@ namespace {
 // ran was a row 1.15 and 1.12 times the best one; 1 MiB on 2 and 4 nodes and 512 KiB on 64: the best one ran, others
 // were at 1.27, 1.4 and 1.31 (calibrate/data/alps, and the rest of the same source)
 constexpr double kMeasuredTieError = 0.12;
-// Where nobody looked what runs, on other machines and of other operations, it is 0.63 standard deviations of
-// ln(ratio). source: from one modelled version of NCCL to the next it moves by 0.31 (root mean square over nine
-// machines, 2 to 64 nodes, five operations, 4 KiB to 1 GiB), by 0.6 between trees in Simple and other rows; versions
-// between two of them, what a plug-in reports of its network, and settings move it as much: on two nodes of Alps 1 MiB,
-// whose rows are 1.27 apart, took 921 us on one partition and 164 to 188 on another (docs/accuracy.md)
+// Where nobody looked what runs, on other machines and of other operations, and latencies decide, it is 0.63 standard
+// deviations of ln(ratio). source: from one modelled version of NCCL to the next it moves by 0.31 (root mean square
+// over nine machines, 2 to 64 nodes, five operations, 4 KiB to 1 GiB; 0.15 from 256 MiB on), by 0.6 between trees in
+// Simple and other rows; versions between two of them, what a plug-in reports of its network, and settings move it as
+// much: on two nodes of Alps 1 MiB, whose rows are 1.27 apart, took 921 us on one partition and 164 to 188 on another
+// (docs/accuracy.md)
 constexpr double kTieError = 0.35;
 // A row that is less likely by its estimate alone does not run; of the others counts what they are more likely, so that
 // none comes in with a jump. source: ours, a tenth of what is not named
@@ -51,15 +52,22 @@ std::vector<NearRow> measured_rows(const std::vector<TunerEntry>& entries) {
   return rows;
 }
 
+/// How far off the ratio of two rows may be of which nobody looked what runs: by bytes as where somebody did, by
+/// latencies more.
+double tie_error(const TunerEntry& one, const TunerEntry& other) {
+  const double latency = std::max(one.latency.si / one.time.si, other.latency.si / other.time.si);
+  return kMeasuredTieError + (kTieError - kMeasuredTieError) * std::clamp(latency, 0.0, 1.0);
+}
+
 /// All rows; by a rule the library takes one of them for sure.
 std::vector<NearRow> weighted_rows(const std::vector<TunerEntry>& entries, const std::optional<TunerChoice>& by_rule) {
   std::vector<NearRow> rows;
   for (const TunerEntry& entry : entries) {
-    const double weight = std::pow(entry.time.si / entries.front().time.si, -1 / kTieError);
-    const bool taken =
+    const double weight = std::pow(entry.time.si / entries.front().time.si, -1 / tie_error(entry, entries.front()));
+    const bool chosen =
         by_rule && entry.algorithm == by_rule->entry.algorithm && entry.protocol == by_rule->entry.protocol;
     rows.push_back({entry.algorithm, entry.protocol,
-                    by_rule ? (taken ? 1 : 0) : std::max(0.0, (weight - kLeastWeight) / (1 - kLeastWeight))});
+                    by_rule ? (chosen ? 1 : 0) : std::max(0.0, (weight - kLeastWeight) / (1 - kLeastWeight))});
   }
   return rows;
 }

@@ -199,7 +199,7 @@ TEST_CASE("as activities that share links a collective takes alone what it takes
     const collective::CollectiveRun alone = collective::run_alone(placed.job, solver);
     const activities::Plan plan = collective::forecast_to_share(placed.job, solver);
     CHECK_THAT(plan.alone_s, WithinRel(alone.time_s(), kExact));
-    CHECK(plan.latency_s == alone.plan.latency_s);
+    CHECK(plan.latency_s == alone.choice * alone.plan.latency_s);
     const uncertainty::Interval interval = collective::interval_of(placed.job, alone);
     CHECK_THAT(plan.spread.low * alone.time_s(), WithinRel(interval.low_s, kExact));
     CHECK_THAT(plan.spread.high * alone.time_s(), WithinRel(interval.high_s, kExact));

@@ -59,15 +59,15 @@ TEST_CASE("between nodes: twice the bytes are never 1.2 times as fast", "[physic
 }
 
 TEST_CASE("between nodes: more nodes are never 1.2 times as fast", "[physics][choices]") {
-  const std::array<Curve, 5> curves = {{{"leonardo", "all_reduce", 0, 4},
-                                        {"h100-nvl", "all_reduce", 0, 8},
-                                        {"p100-dgx1", "all_reduce", 0, 8},
-                                        {"summit", "all_reduce", 0, 6},
-                                        {"rtx-4090-switched", "broadcast", 0, 8}}};
+  const std::array<Curve, 4> curves = {{{"leonardo", "all_reduce", 64, 4},
+                                        {"p100-dgx1", "all_reduce", 64, 8},
+                                        {"summit", "all_reduce", 64, 6},
+                                        {"rtx-4090-switched", "broadcast", 16, 8}}};
   for (const Curve& curve : curves)
     for (const double size_B : {131072.0, 262144.0, 1048576.0, 2097152.0, 4194304.0, 8388608.0}) {
       double before_s = 0;
       for (const int nodes : {2, 4, 8, 16, 64}) {
+        if (nodes > curve.nodes) continue;
         INFO(curve.op << " of " << size_B << " B on " << nodes << " nodes of " << curve.platform);
         const double time_s = time_of(curve, nodes, size_B);
         CHECK(before_s <= kFall * time_s);
