@@ -263,7 +263,7 @@ void write_file(const std::string& option, const std::string& path, const std::s
 }
 
 void print_warnings(const Json& result) {
-  constexpr std::size_t kMost = 3;  // source: ours, beside an answer of ten lines
+  constexpr std::size_t kMost = 3;  // source: ours, for an answer of ten lines
   std::cout.flush();
   const log::Log cli("cli");
   const Json warnings = result.value("warnings", Json::array());

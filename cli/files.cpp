@@ -125,7 +125,7 @@ DraftFile::~DraftFile() {
 
 void DraftFile::give_name() {
   std::error_code error;
-  if (nameless_ >= 0 && !name_file(nameless_, draft_))  // a link takes no name that is there: by way of the draft's
+  if (nameless_ >= 0 && !name_file(nameless_, draft_))  // a link takes no name that is there: by the draft's
     throw InputError(option_ + ": " + path_ + ": cannot be written: disk full?");
   std::filesystem::rename(draft_, path_, error);
   if (error) {

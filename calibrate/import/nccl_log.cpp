@@ -162,7 +162,7 @@ NcclRow read_row(const TextFile& file, const Columns& head) {
       (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt, "", ""};
     if (name == "algbw") row.algbw = decimal(words[i]).value_or(0);
     if (name == "busbw") row.busbw = decimal(words[i]).value_or(0);
-    if (name == "count" && words[i] == "0" && row.size_B != "0") file.fail("count 0 beside size " + row.size_B);
+    if (name == "count" && words[i] == "0" && row.size_B != "0") file.fail("count 0 with size " + row.size_B);
     if (name == "error" && !is_not_available(words[i]) && !(decimal(words[i]).value_or(-1) >= 0))
       file.fail("error '" + words[i] + "' is not a number of 0 or more");
     if (name == kWrong && !is_not_available(words[i]))

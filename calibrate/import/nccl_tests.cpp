@@ -194,13 +194,15 @@ double bus_share(const std::string& op, double n) {
   return op == "broadcast" || op == "reduce" || op == "sendrecv" ? 1 : others;
 }
 
-/// Whether a printed rate is another one: two decimals, and times of three digits. source: nccl-tests src/util.cu
-bool is_rate(double printed, double due) {
-  constexpr double kDigit = 0.011, kShare = 0.02;
-  return std::abs(printed - due) <= kDigit + kShare * due;
+/// A printed rate is another one times a factor, but for two decimals and times of three digits.
+/// source: nccl-tests src/util.cu
+/// @param from  may be printed too, so that half a digit of it is lost times the factor
+bool is_rate(double printed, double factor, double from) {
+  constexpr double kDigit = 0.006, kShare = 0.02;
+  return std::abs(printed - factor * from) <= kDigit * (1 + factor) + kShare * factor * from;
 }
 
-/// Size, time, algbw and busbw of a half say one thing: else a figure was damaged on its way.
+/// Size, time, algbw and busbw of a half say one thing: else a figure was damaged.
 /// @param said  the number of ranks is said by options, not by the file
 void check_columns(const NcclRow& row, const NcclTiming& timing, const std::string& op, double ranks, bool said) {
   constexpr double kMicro_GBps = 1e-3;  // source: bytes a microsecond
@@ -214,11 +216,11 @@ void check_columns(const NcclRow& row, const NcclTiming& timing, const std::stri
   const auto size = decimal(row.size_B), time = decimal(timing.time);
   if (!rate || !size || !time || !(*time > 0)) return;
   const double whole = *size / *time * kMicro_GBps, others = (ranks - 1) / ranks;
-  if (!is_rate(*rate, whole) && !is_rate(*rate, others * whole))  // old versions leave out the part of one rank
+  if (!is_rate(*rate, 1, whole) && !is_rate(*rate, others, whole))  // old versions leave out the part of one rank
     throw InputError(fmt::format("{}: size {}, time {} and algbw {} do not fit each other: {:.3g} is due", row.place,
                                  row.size_B, timing.time, timing.rate, whole));
-  const double due = bus_share(op, ranks) * *rate;
-  if (!bus || is_rate(*bus, due) || *bus == *rate || is_rate(*bus, others * *rate)) return;  // old versions, too
+  const double due = bus_share(op, ranks);
+  if (!bus || is_rate(*bus, due, *rate) || *bus == *rate || is_rate(*bus, others, *rate)) return;  // old versions, too
   throw InputError(fmt::format(
       "{}: busbw is {:.3f} times algbw, with {} ranks it is {:.3f}: {}", row.place, *bus / *rate, ranks,
       bus_share(op, ranks),

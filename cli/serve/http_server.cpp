@@ -355,7 +355,7 @@ class HttpServer::Impl {
   }
 
  private:
-  /// What follows of the connection may be the rest of this request.
+  /// The rest of the connection may belong to this request.
   void refuse(const httplib::Request& in, Refused refused, httplib::Response& out) const {
     const bool method = std::all_of(in.method.begin(), in.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
     HttpRequest request{method ? in.method : "", in.path};

@@ -16,7 +16,7 @@ inline constexpr double kLargestFactor = 1000;
 inline constexpr double kLargestSpread = 100;        // source: ours, of a logarithm: e^100 is beyond every machine
 inline constexpr double kLargestRetryShare = 0.999;  // source: ours, a link that repeats all a thousand times is broken
 
-/// What is wrong with a number in a unit; empty: nothing. 0 is left to who asks.
+/// A fault of a number in a unit; empty: nothing. 0 is left to who asks.
 /// @param unit  s, B, B/s or 1
 inline std::string range_refusal(std::string_view unit, double value) {
   if (!std::isfinite(value)) return "must be a finite number";

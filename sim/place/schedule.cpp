@@ -63,7 +63,7 @@ class Queue {
     constexpr double kNothing = 1e-6;  // source: ours, of an iteration: rounding of the sums of times
     std::size_t ended = 0;
     for (auto one = running_.begin(); one != running_.end();) {
-      // What is left may be less than the clock can show: 1e-11 s at 34,450 s.
+      // The rest may be less than the clock can show: 1e-11 s at 34,450 s.
       if (one->left > kNothing && now_s_ + one->left * one->allocation.iteration_s > now_s_) {
         ++one;
         continue;

@@ -16,7 +16,7 @@ void put_provenance(const catalogue::Machine& machine, const Json& query, const 
   inputs["topology_sha256"] = platform.wiring().sha256;
   inputs["calibration_sha256"] = platform.calibration().sha256;
   if (!machine.edits().empty()) inputs["edits"] = machine.edits();
-  // What holds for all answers about this machine comes first.
+  // Warnings about all answers of this machine come first.
   Json::array_t warnings;
   for (const std::string& note : platform.calibration().notes) warnings.emplace_back(note);
   for (const std::string& note : machine.edit_notes()) warnings.emplace_back(note);

@@ -86,7 +86,7 @@ class Values(Outside):
         for time_s in (1e11, 1e300):
             path = self.write("m.json", {**record, "points": [{**point, "time_s": [time_s]}]})
             self.refused("/points/0/time_s/0: must be at most 1e10 s", "check", path)
-        header = {"schema": "trace/1", "name": "x", "ranks": 1, "source": "made"}
+        header = {"schema": "trace/1", "name": "x", "ranks": 1, "source": "test"}
         event = {"rank": 0, "kind": "compute", "time_s": 1}
         for place, first, second in (("host_scale: must be at most 1000", {**header, "host_scale": 1e308}, event), ("launch_s: must be at most 1e10 s", {**header, "launch_s": 1e300}, event),
                                      ("time_s: must be at most 1e10 s", header, {**event, "time_s": 1e300}), ("host_s: must be at most 1e10 s", header, {**event, "host_s": 1e300}),
@@ -94,7 +94,7 @@ class Values(Outside):
             self.refused(place, "check", self.write("t.jsonl", json.dumps(first) + "\n" + json.dumps(second) + "\n"))
 
     def test_a_job_shorter_than_the_clock_can_show(self):
-        jobs = ({"schema": "jobs/1", "name": "day", "source": "made"}, {"id": "a", "arrival_s": 34450.81, "gpus": 1, "iterations": 3024, "compute_s": 4.586e-11},
+        jobs = ({"schema": "jobs/1", "name": "day", "source": "test"}, {"id": "a", "arrival_s": 34450.81, "gpus": 1, "iterations": 3024, "compute_s": 4.586e-11},
                 {"id": "b", "arrival_s": 1e9, "gpus": 1, "iterations": 7, "compute_s": 1e-9})
         done = run("schedule", self.write("jobs.jsonl", "".join(json.dumps(job) + "\n" for job in jobs)), "--platform", "p100-dgx1")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -150,7 +150,7 @@ class Importers(Outside):
                     self.write(name, text.replace(row, " ".join(changed)))
                     self.refused(name, *words)
             self.write(name, text.replace(row, " ".join([cells[0], "0", *cells[2:]])))
-            self.refused("count 0 beside size", *words)
+            self.refused("count 0 with size", *words)
 
     def test_no_record_that_check_refuses(self):
         text = (INPUT / "ucx-tag-bw.txt").read_text()
