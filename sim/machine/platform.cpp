@@ -233,16 +233,29 @@ void Platform::build_socket_routes() {
   }
 }
 
+BytesPerSecond Platform::narrowest(const Route& route) const {
+  BytesPerSecond least{std::numeric_limits<double>::infinity()};
+  for (const int link : route.links) {
+    const Cable& cable = topology_.cables[static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable)];
+    least = std::min(least, BytesPerSecond{cable.count * cable.bandwidth.si});
+  }
+  return least;
+}
+
 void Platform::build_peer_routes() {
   const bool pcie = topology_.pcie_peer != PciePeer::kNone;
-  const RouteGraph accelerators(topology_, links_, accelerator_rule());
+  const RouteGraph accelerators(topology_, links_, accelerator_rule()), switched(topology_, links_, switched_rule());
   const RouteGraph forwarding(topology_, links_, forwarding_rule()),
       peers(topology_, links_, pcie_peer_rule(topology_.pcie_peer));
   for (const int source : topology_.gpus()) {
-    const RoutesFrom direct(accelerators, source);
+    const RoutesFrom direct(accelerators, source), by_switches(switched, source);
     std::optional<RoutesFrom> forwarded, over_pcie;  // where something is not joined directly
     for (const int target : topology_.gpus()) {
       auto route = direct.to(target);
+      // Peers below NVSwitches use these all the same if a cable between them carries less.
+      if (route && route->links.size() == 1)
+        if (auto other = by_switches.to(target); other && narrowest(*other) > narrowest(*route))
+          route = std::move(other);
       if (!route && !forwarded) forwarded.emplace(forwarding, source);
       if (!route) route = forwarded->to(target);
       if (!route && pcie && !over_pcie) over_pcie.emplace(peers, source);

@@ -129,6 +129,7 @@ class Platform {
   void build_host_memory();
   void build_host_routes();
   void build_peer_routes();
+  [[nodiscard]] BytesPerSecond narrowest(const Route& route) const;  ///< by nominal rates
   void build_socket_routes();
   [[nodiscard]] Resolved link_capacity(int link) const;
   /// All bytes of one direction, those that are sent again among them.

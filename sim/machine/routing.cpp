@@ -11,8 +11,10 @@ RouteGraph::RouteGraph(const Topology& topology, const std::vector<Link>& links,
   std::vector<char> allowed;
   for (const Cable& cable : topology.cables) allowed.push_back(rule.allows(cable));
   for (const Device& device : topology.devices) transit_.push_back(rule.transit(device));
+  const auto is_end = [&](int device) { return topology.devices[at(device)].kind == DeviceKind::kGpu; };
   for (std::size_t i = 0; i < links.size(); ++i)
-    if (allowed[at(links[i].cable)]) leaving_[at(links[i].from)].push_back(static_cast<int>(i));
+    if (allowed[at(links[i].cable)] && (rule.end_to_end || !is_end(links[i].from) || !is_end(links[i].to)))
+      leaving_[at(links[i].from)].push_back(static_cast<int>(i));
 }
 
 RoutesFrom::RoutesFrom(const RouteGraph& graph, int source)
@@ -44,6 +46,10 @@ std::optional<Route> RoutesFrom::to(int target) const {
 RoutingRule accelerator_rule() {
   return {[](const Cable& cable) { return is_accelerator_cable(cable.kind); },
           [](const Device& device) { return device.kind == DeviceKind::kNvswitch; }};
+}
+RoutingRule switched_rule() {
+  return {[](const Cable& cable) { return is_accelerator_cable(cable.kind); },
+          [](const Device& device) { return device.kind == DeviceKind::kNvswitch; }, false};
 }
 RoutingRule forwarding_rule() {
   return {[](const Cable& cable) { return trait_of(cable.kind) == CableTrait::kForwarded; },

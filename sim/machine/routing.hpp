@@ -11,6 +11,7 @@ namespace linkcast {
 struct RoutingRule {
   std::function<bool(const Cable&)> allows;
   std::function<bool(const Device&)> transit;
+  bool end_to_end = true;  ///< false: not by a cable from GPU to GPU
 };
 
 /// Links that routes may take by one rule, by the device that they leave. Topology and links outlive it.
@@ -42,6 +43,8 @@ class RoutesFrom {
 
 /// Peer access over NVLink-like cables, only switches in between.
 RoutingRule accelerator_rule();
+/// The same through at least one switch.
+RoutingRule switched_rule();
 /// Peer access over Infinity Fabric, which forwards through other GPUs.
 /// @source  paper 002 (SC24), section III-D: copies from one GCD reach every other
 RoutingRule forwarding_rule();

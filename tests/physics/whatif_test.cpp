@@ -135,6 +135,18 @@ TEST_CASE("a second link halves the time of the bytes, one link out of two doubl
   CHECK_THAT(moving(less["after"]) / moving(less["before"]), WithinRel(2, 1e-9));
 }
 
+TEST_CASE("a cable between two GPUs below NVSwitches carries data only if it is wider", "[physics][whatif]") {
+  // 18 links of 25 GB/s to the switches. source: topologies/hgx-h100.json
+  const Json copy = copy_of("hgx-h100", "gpu0", "gpu2");
+  const Json narrow = whatif(copy, {"add gpu0-gpu2:nvlink4:17"}), wide = whatif(copy, {"add gpu0-gpu2:nvlink4:36"});
+  CHECK(seconds(narrow["after"]) == seconds(narrow["before"]));
+  CHECK_THAT(moving(wide["before"]) / moving(wide["after"]), WithinRel(2, 0.01));  // ports differ by 0.6 %
+  for (const std::string cable : {"gpu0-gpu1", "gpu0-gpu2"}) {
+    const Json all = whatif(all_reduce("hgx-h100", 8, 1073741824), {"add " + cable + ":nvlink4"});
+    CHECK_THAT(ratio(all), WithinRel(1, 1e-9));
+  }
+}
+
 TEST_CASE("a new cable carries what a cable of its kind carries elsewhere on the machine", "[physics][whatif]") {
   const Json added = whatif(copy_of("p100-dgx1", "gpu0", "gpu5"), {"add gpu0-gpu5:nvlink1"});
   CHECK(added["before"]["transport"] == "staged");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_graph.hpp"
 
@@ -219,6 +220,17 @@ TEST_CASE("graph era: how the hop without a link is made", "[unit]") {
   CHECK(late.channels[0].hops[3].via == 0);
   CHECK(late.link_equivalents == 1);
   CHECK(late.why == "1 ring of 18 GB/s as the library counts; no direct NVLink for 3->4 over GPU 0");
+}
+
+// source: models/libraries/SOURCES.md: below 18 GB/s 2.27 does not search on Blackwell, and AMD's sockets count for 16
+TEST_CASE("graph era: no ring of a rate that is looked for", "[unit]") {
+  const auto machine = catalogue().machine("rtx-pro-6000");
+  const auto none = *machine->communicator("nccl-2.27", first(8));
+  CHECK(none.why.rfind("the library finds no ring", 0) == 0);
+  CHECK(none.why.find("GB/s") == std::string::npos);
+  CHECK(none.channels.size() == 1);
+  CHECK(none.channels[0].order == first(8));
+  CHECK(machine->communicator("nccl-2.27", first(4))->why.find("GB/s as the library counts") != std::string::npos);
 }
 
 }  // namespace linkcast::test::nccl_graph_rings_test

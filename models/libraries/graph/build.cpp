@@ -376,7 +376,10 @@ class Builder {
 
   [[nodiscard]] std::string why() const {
     std::string text =
-        plural(plan_.channels, "ring") + " of " + number(plan_.rings.speed) + " GB/s as the library counts";
+        plan_.rings.found
+            ? plural(plan_.channels, "ring") + " of " + number(plan_.rings.speed) + " GB/s as the library counts"
+            : "the library finds no ring of the least rate that it looks for, and takes one in the order "
+              "of the GPUs";
     const std::string relayed = hops_of_kind(HopKind::kRelay), host = hops_of_kind(HopKind::kHostMemory);
     if (plan_.rings.path_class == PathClass::kNvl && host.empty()) text += ", every hop by NVLink";
     if (!relayed.empty()) text += "; no direct NVLink for " + relayed;

@@ -63,6 +63,7 @@ ChannelSet Planner::search(Pattern pattern, int least, int most) {
     return best;
   }
   best.channels = 1;
+  best.found = false;
   best.speed = best.network_speed = kNoPath;
   best.path_class = best.nic_class = PathClass::kSys;
   best.orders.resize(static_cast<std::size_t>(model_.gpus()));

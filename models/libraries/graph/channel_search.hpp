@@ -27,6 +27,7 @@ struct ChannelSet {
   bool crosses = false;                    ///< rings may leave by another NIC than they came in by
   int min_channels = 1, max_channels = 1;
   int channels = 0;
+  bool found = true;                   ///< false: the search found nothing, this one is in the order of the members
   int hops = 0;                        ///< links passed, over all channels
   std::vector<int> orders;             ///< members, channel after channel
   std::vector<int> nics_in, nics_out;  ///< by channel; empty on one node
