@@ -2,15 +2,20 @@
 """What forecasts of collectives are off by beside their parameters: calibrate/data/left-out.json, from points that no fit saw.
 
 usage: calibrate/data/refit.sh PROGRAM models/params FOLDER; calibrate/data/left_out.py PROGRAM FOLDER
+       calibrate/data/left_out.py PROGRAM     keeps the rows of parts left out, which take an hour; doublings of nodes are
+                                              then those of what was published
 
 Each row is the least standard deviation of ln t that, on top of what the forecast knows of its errors (parameters, scatter
 of the fit), puts 90 % of the points of its kind and sizes inside the interval:
 
-  left_out.nccl, .nccl_network, .mpi, .mpi_network   parts left out in turn (FOLDER); learned_from bench: the operations
-                                                     of two hosts of hgx-h200, whose calibration is of linkcast-bench
+  left_out.nccl, .nccl_network, .mpi, .mpi_network   parts left out in turn (FOLDER), and published runs of Alps on up to
+                                                     64 nodes; learned_from bench: the operations of two hosts of
+                                                     hgx-h200, whose calibration is of linkcast-bench
   left_out.size_doubled                              a doubling of size beyond those measured: sweeps of copies and messages
                                                      cut off at an 8th of their largest size, the rest forecast
-  left_out.nodes_doubled                             a doubling of nodes beyond two: published runs of Alps
+  left_out.nccl_nodes_doubled, .mpi_nodes_doubled    a doubling of nodes beyond those measured: parts left out that have
+                                                     more nodes than the rest, published runs of Alps, MPI on 8 nodes
+                                                     of Summit and ABCI
 """
 import argparse
 import json
@@ -27,6 +32,8 @@ LARGEST = 9007199254740992.0
 NINETY_PERCENT = 1.6448536269514722  # of a normal distribution, in standard deviations
 BENCH = ["calibrate/data/hgx-h200/20261121a-nccl_ops.json", "calibrate/data/hgx-h200/20261126b-nccl_ops.json"]
 ALPS = {"kind": "collective", "platform": "alps", "op": "all_reduce", "library": "nccl-2.23"}
+EIGHT_NODES = {name: f"calibrate/data/{folder}/mpi-eight-nodes.json"
+               for name, folder in (("summit", "summit"), ("abci-a100", "abci-a100"), ("abci-v100", "abci-v100x4"))}
 # nodes, size, bus bandwidth in GB/s. source: claim SC24-073, from boeschf/nccl-benchmark-on-alps-2025
 ALPS_PUBLISHED = [(16, 1 << 28, 89.8), (32, 1 << 28, 46.1), (64, 1 << 30, 87.6), (128, 1 << 30, 65.2), (256, 1 << 30, 35.5),
                   (256, 1 << 32, 85), (512, 1 << 32, 68)]
@@ -61,14 +68,41 @@ def calibration_rows(platform):
     return json.loads((ROOT / f"models/params/{platform}.json").read_text())["scatter"]
 
 
+def nodes_kind(point):
+    """The row of doublings of nodes of a point between nodes."""
+    return kind_of(point).removesuffix("_network") + "_nodes_doubled"
+
+
+def beyond_rows(point, doublings, rows):
+    """Sigma of ln t by the rows of its kind and of doublings of nodes."""
+    return math.hypot(sigma_of(rows, kind_of(point), point["size_B"]), sigma_of(rows, nodes_kind(point), 0) * doublings)
+
+
+def beyond_nodes(point, measured, rows):
+    """The point with its doublings beyond the nodes that a fit saw, and the row as the program had it."""
+    doublings = max(0.0, math.log2(point["nodes"] / max(2, measured)))
+    return {**point, "doublings": doublings, "row_sigma": beyond_rows(point, doublings, rows)}
+
+
+def identity(point):
+    return tuple(point[key] for key in ("file", "library", "op", "protocol", "nodes", "gpus_per_node", "size_B"))
+
+
 def left_out_points(folder):
     """Of each machine: points, with the key that was left out."""
     points = []
     for path in sorted(Path(folder).glob("*.json")):
         record = json.loads(path.read_text())
-        for part in record.get("held_out", []):
-            for point in with_row_sigma(part["points"], record["left_out_rows"]):
-                points.append({**point, "machine": path.stem, "left_out": part["left_out"]})
+        parts, rows = record.get("held_out", []), record["left_out_rows"]
+        everything = {identity(p): p for part in parts for p in part["points"]}
+        for part in parts:
+            held = {identity(p) for p in part["points"]}
+            most = defaultdict(int)  # nodes that are left to learn from
+            for key, p in everything.items():
+                if key not in held:
+                    most[kind_of(p)] = max(most[kind_of(p)], p["nodes"])
+            for point in part["points"]:
+                points.append({**beyond_nodes(point, most[kind_of(point)], rows), "machine": path.stem, "left_out": part["left_out"]})
     return points
 
 
@@ -92,14 +126,28 @@ def on_alps(nodes, size_B):
 
 
 def alps_published(program):
-    """Points of ALPS_PUBLISHED as those left out are written; the row is that of doublings."""
-    points, per_doubling = [], sigma_of(calibration_rows("alps"), "left_out.nodes_doubled", 0)
+    """Points of ALPS_PUBLISHED as those left out are written."""
+    points, rows, measured = [], calibration_rows("alps"), nodes_measured("alps", "collective_network")
     for (nodes, size, bus), answer in zip(ALPS_PUBLISHED, batch(program, [on_alps(n, s) for n, s, _ in ALPS_PUBLISHED])):
         ranks = 4 * nodes
-        points.append({"nodes": nodes, "size_B": size, "measured_s": 2 * size * (ranks - 1) / ranks / (bus * 1e9),
-                       "modelled_s": answer["time_s"], "low_s": answer["time_low_s"], "high_s": answer["time_high_s"],
-                       "doublings": math.log2(nodes) - 1, "row_sigma": per_doubling * (math.log2(nodes) - 1)})
+        point = {"library": "nccl-2.23", "nodes": nodes, "size_B": size, "measured_s": 2 * size * (ranks - 1) / ranks / (bus * 1e9),
+                 "modelled_s": answer["time_s"], "low_s": answer["time_low_s"], "high_s": answer["time_high_s"], "machine": "alps"}
+        points.append(beyond_nodes(point, measured, rows))
     return points
+
+
+def on_eight_nodes(program):
+    """MPI's points on 8 nodes, which no fit saw."""
+    points = []
+    for platform, path in EIGHT_NODES.items():
+        rows, measured = calibration_rows(platform), nodes_measured(platform, "mpi_collective_network")
+        points += [beyond_nodes({**p, "library": "mpi", "nodes": 8, "machine": platform}, measured, rows) for p in not_fitted(program, path)]
+    return points
+
+
+def nodes_measured(platform, transport):
+    """Most nodes of the collectives that its fit saw."""
+    return max((r.get("nodes", 0) for r in calibration_rows(platform) if r["transport"] == transport), default=0)
 
 
 def beyond_a_cut(program, platform, name):
@@ -147,18 +195,30 @@ def rows_of(points, learned_from):
              "sigma_log": least_sigma(some), "samples": len(some)} for (kind, least), some in sorted(groups.items())]
 
 
-def doubling_row(points, kind):
+def doubling_row(points, kind, others=()):
+    """others: rows that the points' errors have besides."""
     doublings = [p["doublings"] for p in points]
-    some = [(error_of(p), known_variance(p)) for p in points]
+    besides = [sigma_of(others, kind_of(p), p["size_B"]) if others else 0.0 for p in points]
+    some = [(error_of(p), known_variance(p) + sigma * sigma) for p, sigma in zip(points, besides)]
     return {"transport": kind, "learned_from": "collectives", "from_B": 0.0, "to_B": LARGEST,
             "sigma_log": least_sigma(some, doublings), "samples": len(some)}
+
+
+def rows_of_left_out(points, plain=None):
+    """All rows of collectives; of doublings those that such points show. plain: the others, if known."""
+    rows = list(plain or rows_of([p for p in points if p["doublings"] == 0], "collectives"))
+    plain = list(rows)
+    for kind in ("left_out.nccl_nodes_doubled", "left_out.mpi_nodes_doubled"):
+        if some := [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind]:
+            rows.append(doubling_row(some, kind, plain))
+    return rows
 
 
 def with_rows(points, rows):
     """Points with the intervals that forecasts have with other rows."""
     made = []
     for p in points:
-        row = sigma_of(rows, kind_of(p), p["size_B"])
+        row = beyond_rows(p, p["doublings"], rows)
         factor = math.exp(NINETY_PERCENT * math.hypot(math.sqrt(known_variance(p)), row))
         made.append({**p, "low_s": p["modelled_s"] / factor, "high_s": p["modelled_s"] * factor, "row_sigma": row})
     return made
@@ -168,7 +228,7 @@ def without_own_machine(points):
     """Intervals whose rows come from the other machines' points alone."""
     made = []
     for machine in sorted({p["machine"] for p in points}):
-        others = rows_of([p for p in points if p["machine"] != machine], "collectives")
+        others = rows_of_left_out([p for p in points if p["machine"] != machine])
         made += with_rows([p for p in points if p["machine"] == machine], others)
     return made
 
@@ -176,18 +236,20 @@ def without_own_machine(points):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="build/linkcast")
-    parser.add_argument("folder", help="what calibrate/data/refit.sh PROGRAM models/params FOLDER left there")
+    parser.add_argument("folder", nargs="?", help="what calibrate/data/refit.sh PROGRAM models/params FOLDER left there")
     args = parser.parse_args()
     program = str(Path(args.program).resolve())
-    published = alps_published(program)
+    points = alps_published(program) + on_eight_nodes(program)
+    if args.folder:
+        points += left_out_points(args.folder)
     bench = [{**p, "library": "nccl", "nodes": 1} for record in BENCH for p in not_fitted(program, record)]
     bench = with_row_sigma(bench, calibration_rows("hgx-h200"))
-    rows = rows_of(left_out_points(args.folder), "collectives") + rows_of(bench, "bench")
+    kept = [row for row in shipped_rows() if "doubled" not in row["transport"]]
+    rows = rows_of_left_out(points, None if args.folder else kept) + rows_of(bench, "bench")
     beyond = [p for platform, name in SWEEPS for p in beyond_a_cut(program, platform, name)]
-    rows.append(doubling_row(published, "left_out.nodes_doubled"))
     rows.append(doubling_row(beyond, "left_out.size_doubled"))
     source = ("calibrate/data/left_out.py: forecasts of parts left out of the fits of calibrate/data/refit.sh; "
-              f"{', '.join(BENCH)}; claim SC24-073 (Alps, 16 to 512 nodes)")
+              f"{', '.join(BENCH)}; {', '.join(EIGHT_NODES.values())}; claim SC24-073 (Alps, 16 to 512 nodes)")
     RECORD.write_text(json.dumps({"schema": "left-out/1", "source": source, "rows": rows}, indent=1) + "\n")
 
 

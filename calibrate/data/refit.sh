@@ -50,14 +50,16 @@ fit $data/hgx-h100/{p2p-matrix,nvbandwidth,20261126i-p2p_copy,20261127b-p2p_copy
   $data/hgx-h100/{20261126i-nccl_base,20261126j-launch_pytorch}.json $data/h100-pair/20261126a-launch.json \
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
   --out "$out/hgx-h100.json"
+fit $data/a100-pcie/printed-host-copies.json \
+  --topology a100-pcie --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" --out "$out/a100-pcie.json"
 # Only collectives were published of these boxes, no copies: copies are those of the nearest machines.
 fit --unmeasured $data/dgx-a100/nccl-2.27.json \
   --topology dgx-a100 --library nccl-2.27 --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" \
   --out "$out/dgx-a100.json"
 fit --unmeasured $data/dgx-b200/nccl-2.29.json \
   --topology dgx-b200 --inherit "$out/hgx-h200.json" "$out/hgx-h100.json" --out "$out/dgx-b200.json"
-fit --unmeasured $data/l40s/nccl-2.27.json \
-  --topology l40s --library nccl-2.27 --inherit "$out/hgx-h100.json" "$out/hgx-h200.json" "$out/abci-a100.json" \
+fit --unmeasured $data/l40s/nccl-2.27{,-eight}.json \
+  --topology l40s --library nccl-2.27 --inherit "$out/a100-pcie.json" "$out/hgx-h100.json" "$out/hgx-h200.json" "$out/abci-a100.json" \
   --out "$out/l40s.json"
 fit $data/summit/p2p-same-socket.json $data/summit/mpi-{gpu,cpu,pairs,several,all-reduce,alltoall}.json \
   $data/summit/memcpy{,-concurrent}.json \

@@ -155,12 +155,14 @@ Json to_json(const FitResult& result) {
   Json parameters = Json::object(), scatter = Json::array(), from = Json::array();
   for (const auto& [name, p] : c.parameters)
     parameters[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
-  for (const Scatter& s : c.scatter)
+  for (const Scatter& s : c.scatter) {
     scatter.push_back({{"transport", s.transport},
                        {"from_B", s.from_B},
                        {"to_B", s.to_B},
                        {"sigma_log", s.sigma_log},
                        {"samples", s.samples}});
+    if (s.nodes > 0) scatter.back()["nodes"] = s.nodes;
+  }
   for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
   Json record = {{"schema", "calibration/1"}, {"name", c.name},
                  {"topology", c.topology},    {"default_library", c.default_library},

@@ -115,8 +115,12 @@ void add_scatter(const std::vector<Point>& points, Calibration& calibration) {
   constexpr std::size_t kEnough = 5;  // source: ours, below which 90 % of them is the largest
   for (const char* kind : {"collective", "collective_network", "mpi_collective", "mpi_collective_network"}) {
     std::vector<double> all;
-    for (const Point& p : points)
-      if (kind_of(p) == kind) all.push_back(std::abs(p.log_error()));
+    int nodes = 0;
+    for (const Point& p : points) {
+      if (kind_of(p) != kind) continue;
+      all.push_back(std::abs(p.log_error()));
+      if (p.nodes > 1) nodes = std::max(nodes, p.nodes);
+    }
     if (all.empty()) continue;
     for (const SizeClass& one : size_classes()) {
       std::vector<double> errors;
@@ -124,7 +128,7 @@ void add_scatter(const std::vector<Point>& points, Calibration& calibration) {
         if (kind_of(p) == kind && &size_class_of(p.size_B) == &one) errors.push_back(std::abs(p.log_error()));
       if (errors.size() < kEnough) errors = all;
       calibration.scatter.push_back(
-          {kind, one.from_B, one.to_B, fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size())});
+          {kind, one.from_B, one.to_B, fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size()), nodes});
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/base/index.hpp"
+#include "sim/plan/host_memory.hpp"
 #include "sim/plan/wire_bound.hpp"
 
 namespace linkcast::uncertainty {
@@ -44,6 +45,11 @@ void add_copy(const Platform& platform, const activities::PlannedTransfer& plan,
       warnings.insert(platform.calibration().find(used.name)
                           ? "start-up of " + plan.model + " copies was not measured: " + used.name + " stands in"
                           : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
+  if (plan.transport == "host" && activities::to_far_memory(platform, plan.links)) {
+    terms.add_once(term::kMisfit, activities::kFarMemorySpread, kAssumed);
+    warnings.insert("copies to the memory of the other socket were not measured on " + platform.topology().name +
+                    ": assumed to take twice as long as to its own");
+  }
   if (plan.transport == "staged" && plan.chosen)
     warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
   const Calibration& calibration = platform.calibration();

@@ -68,6 +68,9 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
     cost.channel_Bps = share * rate.value;
     cost.set(Figure::kBlock, {term_of(uncertainty::term::kHostPath, rate, blocks)});
   }
+  if (platform.transports().measured("h2d_sm"))
+    cost.add(Figure::kLinks, term_of(uncertainty::term::kHostPath, learned(known, library, key::host_data_share),
+                                     key::host_data_share));
   cost.copy_steps = cost.reduce_steps = cost.copy_s = cost.reduce_s =
       0;  // all ranks keep step: add_host_hops() counts the turns
 }

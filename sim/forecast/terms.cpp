@@ -152,8 +152,8 @@ std::vector<Term> Terms::list() const {
   if (!others_.empty() || chosen_s_ != device_s_) {
     const Interval all = devices();
     const double sigma = std::log(all.high_s / all.low_s) / (2 * kNinetyPercentSigmas);
-    terms.push_back({term::kChoice, chosen_s_ - device_s_,
-                     ErrorPart(std::sqrt(std::max(0.0, sigma * sigma - variance()))), kTable});
+    for (Term& term : terms) term.seconds *= chosen_s_ / device_s_;
+    terms.push_back({term::kChoice, 0, ErrorPart(std::sqrt(std::max(0.0, sigma * sigma - variance()))), kTable});
   }
   if (!host_) return terms;
   const double whole_s = time_s(), issue_s = host_->issue.s;
@@ -208,8 +208,11 @@ double misfit_of(const Calibration& calibration, const Kind& kind, double size_B
   const double own = fitted != nullptr ? fitted->sigma_log : kind.messages ? kNoneFitted : 0;
   const double sigma =
       fitted == nullptr && left_out == nullptr ? kUnmeasured : std::hypot(own, left_out ? left_out->sigma_log : 0);
-  if (kind.nodes <= 2) return sigma;
-  return std::hypot(sigma, scatter_of_doublings(calibration, "left_out.nodes_doubled", std::log2(kind.nodes) - 1));
+  const int measured = std::max(2, fitted != nullptr ? fitted->nodes : 0);
+  if (kind.nodes <= measured) return sigma;
+  const char* doubled = kind.messages ? "left_out.mpi_nodes_doubled" : "left_out.nccl_nodes_doubled";
+  return std::hypot(sigma,
+                    scatter_of_doublings(calibration, doubled, std::log2(static_cast<double>(kind.nodes) / measured)));
 }
 
 double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings) {

@@ -158,15 +158,15 @@ struct Kind {
   int nodes = 1;
 };
 /// Error of forecasts of this kind besides that of their parameters: how far collectives of this machine lie from what
-/// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py). More the more
-/// nodes there are.
+/// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py). More with each
+/// doubling of nodes beyond those measured.
 double misfit_of(const Calibration& calibration, const Kind& kind, double size_B);
 
 /// Source of misfit_of().
 std::string_view misfit_source(const Calibration& calibration, const Kind& kind);
 
-/// Error of a forecast that lies so many doublings beyond the measured data. @param kind  left_out.nodes_doubled,
-/// left_out.size_doubled; a wide assumption, once, where nothing says it
+/// Error of a forecast that lies so many doublings beyond the measured data; a wide assumption, once, where nothing
+/// says it. @param kind  left_out.nccl_nodes_doubled, left_out.mpi_nodes_doubled, left_out.size_doubled
 double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings);
 
 /// Error of a rate beyond the measured sizes: a rate settles at what the links allow, so that its error is at most that

@@ -248,12 +248,20 @@ std::map<std::string, Parameter> lend(const Topology& borrower, const std::vecto
 
 namespace {
 
-/// Copies whose parameters this machine found itself.
+constexpr const CableRow* kHostRates[] = {&key::cable_to_host, &key::cable_from_host, &key::cable_duplex,
+                                          &key::cable_kernel_duplex};
+
+/// Copies whose parameters this machine found itself. Rates of cables to the host alone say nothing of other copies.
 int own_copies(const Calibration& calibration) {
+  const auto of_host = [](const std::string& name) {
+    return std::any_of(std::begin(kHostRates), std::end(kHostRates),
+                       [&](const CableRow* row) { return name.ends_with("." + std::string(row->what)); });
+  };
   return static_cast<int>(
-      std::count_if(calibration.parameters.begin(), calibration.parameters.end(), [](const auto& item) {
+      std::count_if(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
         const auto of = ParameterName(item.first).of();
-        return !item.second.inherited() && (of == ParameterOf::kTransport || of == ParameterOf::kCable);
+        return !item.second.inherited() &&
+               (of == ParameterOf::kTransport || (of == ParameterOf::kCable && !of_host(item.first)));
       }));
 }
 

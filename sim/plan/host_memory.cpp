@@ -19,6 +19,17 @@ int sharers(const Platform& platform, int cpu) {
 
 }  // namespace
 
+bool to_far_memory(const Platform& platform, const std::vector<int>& links) {
+  bool pcie = false, unmeasured = false;
+  for (const int link : links) {
+    const Constraint& limit = platform.constraints()[at(link)];
+    const std::string& kind = platform.topology().cables[at(limit.cable)].kind;
+    pcie = pcie || is_pcie_cable(kind);
+    unmeasured = unmeasured || (is_socket_cable(kind) && !limit.capacity.calibrated);
+  }
+  return pcie && unmeasured;
+}
+
 std::vector<Use> host_memory_uses(const Platform& platform, const std::vector<int>& links, double bytes) {
   std::vector<Use> uses;
   const auto add = [&](int constraint, double share) {

@@ -14,4 +14,12 @@ namespace linkcast::activities {
 /// @param bytes  of the buffers: small ones stay in the CPU's cache, as if all its GPUs copied as much both ways
 std::vector<Use> host_memory_uses(const Platform& platform, const std::vector<int>& links, double bytes);
 
+// A GPU over PCIe and the memory of the other socket, where no such copy was measured: how many times as long as with
+// the memory of its own. source: assumed between 1.2 on POWER9 (calibrate/data/summit/memcpy.json) and the 3 to 5 that
+// owners of x86 machines report
+inline constexpr double kFarMemory = 2, kFarMemorySpread = 0.5;
+
+/// Whether these links of a copy to or from host memory go on to another socket, at a rate that nobody measured.
+bool to_far_memory(const Platform& platform, const std::vector<int>& links);
+
 }  // namespace linkcast::activities

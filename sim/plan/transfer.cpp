@@ -384,6 +384,8 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
   plan.main_activity =
       add_copy(plan, links, transfer.bytes, model,
                {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow, true}, transfer.single);
+  double& most_Bps = problem_.activities[at(plan.main_activity)].rate_cap_Bps;
+  if (to_far_memory(*platform_, links)) most_Bps = std::min(most_Bps, lone_rate(links) / kFarMemory);
   return plan;
 }
 

@@ -119,6 +119,8 @@ Scatter read_scatter(ObjectReader& row) {
   if (s.sigma_log < 0 || s.sigma_log > kLargestSpread)
     row.fail("sigma_log", fmt::format("must be 0 to {}", kLargestSpread));
   s.samples = row.required<int>("samples");
+  s.nodes = row.optional<int>("nodes").value_or(0);
+  if (s.nodes < 0) row.fail("nodes", "must be 0 or more");
   row.finish();
   return s;
 }

@@ -28,6 +28,7 @@ struct Scatter {
   double from_B = 0, to_B = 0;
   double sigma_log = 0;  ///< standard deviation of ln(measured / modelled), robust
   int samples = 0;
+  int nodes = 0;  ///< of collectives between nodes: the most that were measured; 0: not said
 };
 
 /// How the errors of parameters that were fitted together hang together: of the logarithms, given the data.
@@ -139,7 +140,7 @@ Learned learned(const LibraryParameters& parameters, const std::string& library,
 /// Scatter that comes on top of the parameters' errors and of the fit's own scatter.
 struct LeftOut {
   std::string learned_from;  ///< collectives, or bench: linkcast-bench's own runs of each protocol
-  Scatter scatter;  ///< transport: left_out.nccl, left_out.nccl_network, left_out.mpi, ..., left_out.nodes_doubled
+  Scatter scatter;  ///< transport: left_out.nccl, left_out.nccl_network, left_out.mpi, ..., left_out.mpi_nodes_doubled
 };
 
 /// Reads schema "left-out/1". @throws InputError

@@ -323,6 +323,27 @@ TEST_CASE("how sure a forecast is: wider by what was never measured", "[physics]
   CHECK_THAT(variance(pair), WithinRel(variance(peers), kExact));
 }
 
+TEST_CASE("how sure a forecast is: wider by each doubling of nodes beyond those measured", "[physics]") {
+  Calibration calibration;
+  calibration.scatter = {{"left_out.nccl_network", 0, 1e15, 0.1, 9},
+                         {"left_out.nccl_nodes_doubled", 0, 1e15, 0.2, 9},
+                         {"left_out.mpi_network", 0, 1e15, 0.1, 9},
+                         {"left_out.mpi_nodes_doubled", 0, 1e15, 0.05, 9},
+                         {"mpi_collective_network", 0, 1e15, 0, 9}};
+  const auto misfit = [&](bool messages, int nodes) {
+    return uncertainty::misfit_of(calibration, {messages, nodes}, 1e6);
+  };
+  // nothing measured between nodes counts as two nodes
+  CHECK_THAT(misfit(false, 2), WithinRel(0.1, kExact));
+  CHECK_THAT(misfit(false, 16), WithinRel(std::hypot(0.1, 3 * 0.2), kExact));
+  CHECK_THAT(misfit(true, 16), WithinRel(std::hypot(0.1, 3 * 0.05), kExact));
+  calibration.scatter.push_back({"collective_network", 0, 1e15, 0.3, 9, 64});
+  const double fitted = std::hypot(0.1, 0.3);
+  CHECK_THAT(misfit(false, 64), WithinRel(fitted, kExact));
+  CHECK_THAT(misfit(false, 16), WithinRel(fitted, kExact));
+  CHECK_THAT(misfit(false, 256), WithinRel(std::hypot(fitted, 2 * 0.2), kExact));
+}
+
 TEST_CASE("forecast beside others: who they are, and how much wider it is", "[physics][made]") {
   const TableLibrary library;
   const Cluster &lone = catalogue().machine("alps")->lone_node(), &alps = catalogue().machine("alps")->cluster();

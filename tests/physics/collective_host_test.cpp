@@ -46,10 +46,10 @@ TEST_CASE("hops through host memory: packets, flags, and what stays in the cache
   const auto dgx1 = made_platform("p100-dgx1", values);
   REQUIRE_FALSE(dgx1->transports().measured("h2d_sm"));
   CHECK(collective::host_hops(*dgx1, made, true, 6, 1, 1e9).wire == 1);
-  // unmeasured: flags leave nearly all, the cache holds about 2 of 15 ways of 100 MiB
+  // unmeasured: hosts leave most, the cache holds about 2 of 15 ways of 100 MiB
   const auto unknown = made_platform("hgx-h200", {});
   const activities::HostHops believed = collective::host_hops(*unknown, made, true, 0, 16, 1e9);
-  CHECK_THAT(1 / believed.wire, WithinRel(0.95, 0.051));
+  CHECK_THAT(1 / believed.wire, WithinRel(0.8, kExact));
   CHECK_THAT((1 - believed.memory) * 4e9, WithinRel(2.0 / 15 * 100 * 1048576, 0.05));
 }
 
