@@ -198,6 +198,17 @@ Schedule ring_all_reduce(int ranks) { return {ranks, {ring_phase(ranks, 0, true)
 Schedule ring_all_gather(int ranks) { return {ranks, {ring_phase(ranks, 0, false)}}; }
 Schedule ring_reduce_scatter(int ranks) { return {ranks, {ring_phase(ranks, -1, true)}}; }
 
+/// Whether a hop of the ring through host memory carries so little that the rate of thread blocks does not matter,
+/// whatever is not known of it.
+bool host_far_below_blocks(const activities::ProblemBuilder& node, const Channel& ring, const ChannelLoad& load) {
+  constexpr double kFarBelow = 3;  // source: ours, above the factor of 2 that an assumed rate of blocks may be off
+  return std::any_of(ring.hops.begin(), ring.hops.end(), [&](const Hop& hop) {
+    return hop.kind == HopKind::kHostMemory &&
+           activities::hop_path(node, hop, load.host_wait).rate_cap / load.host.wire * kFarBelow <
+               load.rate_cap_Bps / load.payload_share;
+  });
+}
+
 class Ring final : public TableAlgorithm {
  public:
   Ring()
@@ -229,6 +240,7 @@ class Ring final : public TableAlgorithm {
       add_tail(job, per_hop, plan);
     else
       set_operation(job, plan);
+    bool slow_hosts = true;
     for (int i = 0; i < static_cast<int>(communicator.channels.size()); ++i) {
       const int blocks = blocks_of_ring(job, i, plan.choice.blocks);
       if (blocks == 0) continue;
@@ -237,11 +249,14 @@ class Ring final : public TableAlgorithm {
       const ChannelLoad load{per_hop * blocks / plan.choice.blocks, plan.choice.payload_share,
                              share * collective::blocks_Bps(plan.cost, blocks, true), host, plan.cost.host_wait};
       plan.busiest_B = std::max(plan.busiest_B, load.bytes);
+      slow_hosts = slow_hosts && job.one_node() && host_far_below_blocks(problem.in_node(), ring, load);
       if (job.one_node())
         collective::add_in_node(problem, plan, activities::ring_hops(ring, closed), load);
       else
         add_ring(problem, communicator, i, closed, load);
     }
+    // The spread of the blocks' rate is none of the time's where that of the host's is known.
+    if (slow_hosts && !plan.cost.terms(Figure::kLinks).empty()) plan.cost.set(Figure::kBlock, {});
   }
   [[nodiscard]] double first_byte_s(const CollectiveJob& job, const activities::HopDelay& delay_s) const override {
     return rounds_of(job) * one_round_s(job, delay_s);

@@ -51,9 +51,12 @@ bool messages_through_host(const Communicator& communicator) {
 
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                     const LibraryRow& blocks, double share, CollectiveCost& cost) {
-  if (!cost.measured(Figure::kBase)) return;
   const LibraryParameters known = platform.library_parameters();
   const std::string& library = communicator.library;
+  if (platform.transports().measured("h2d_sm"))
+    cost.add(Figure::kLinks, term_of(uncertainty::term::kHostPath, learned(known, library, key::host_data_share),
+                                     key::host_data_share));
+  if (!cost.measured(Figure::kBase)) return;
   const Learned base = learned(known, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
   const Learned hop = learned(known, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
@@ -68,9 +71,6 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
     cost.channel_Bps = share * rate.value;
     cost.set(Figure::kBlock, {term_of(uncertainty::term::kHostPath, rate, blocks)});
   }
-  if (platform.transports().measured("h2d_sm"))
-    cost.add(Figure::kLinks, term_of(uncertainty::term::kHostPath, learned(known, library, key::host_data_share),
-                                     key::host_data_share));
   cost.copy_steps = cost.reduce_steps = cost.copy_s = cost.reduce_s =
       0;  // all ranks keep step: add_host_hops() counts the turns
 }
