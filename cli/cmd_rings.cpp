@@ -57,8 +57,12 @@ void print_alike(const std::string& what, std::size_t count, const std::function
 
 void print_trees(const Json& result) {
   if (result["trees"].empty()) return;
-  std::cout << "trees: chains of " << to_text(BytesPerSecond{result["library_tree_bandwidth_Bps"].get<double>()})
-            << " each as the library counts, class " << result["tree_class"].get<std::string>() << '\n';
+  constexpr double kNone_Bps = 1e8;  // source: models/libraries/graph/channel_plan.cpp, of a channel without a path
+  const double rate_Bps = result["library_tree_bandwidth_Bps"].get<double>();
+  std::cout << "trees: chains"
+            << (rate_Bps > kNone_Bps ? " of " + to_text(BytesPerSecond{rate_Bps}) + " each as the library counts"
+                                     : " in the order of the GPUs, as the library finds none")
+            << ", class " << result["tree_class"].get<std::string>() << '\n';
   print_alike("tree", result["trees"].size(), [&](std::size_t i) { return tree_text(result, i); });
 }
 

@@ -94,13 +94,12 @@ std::vector<std::string> subcommand_names_of(const CLI::App& command) {
   return names;
 }
 
-/// An option that was given, takes one value at a time and may be repeated; empty: none.
-std::string repeated_option_of(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0 && !option->get_lnames().empty() && !option->get_allow_extra_args() &&
-        option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll)
-      return "--" + option->get_lnames().front();
-  return "";
+/// Whether one of these commands has the option.
+bool takes(const std::vector<const CLI::App*>& commands, const std::string& option) {
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const std::vector<std::string> names = option_names_of(*command);
+    return std::find(names.begin(), names.end(), option) != names.end();
+  });
 }
 
 /// "'what' is not allowed: one of a, b" of CLI11's "what: x not in {a,b}".
@@ -136,12 +135,14 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
                                    [](const std::string& word) { return word.starts_with("--") && word != "--"; });
   if (option != left.end()) {
     const std::string name = option->substr(0, option->find('='));
-    if (!below.empty() && command.get_parent() != nullptr)
+    if (command.get_parent() != nullptr && takes(command.get_subcommands([](const CLI::App*) { return true; }), name))
       return command.get_name() + " needs one of " + linkcast::joined(below) + " before " + name + " (see --help)";
     return "unknown option " + name + did_you_mean(name, option_names_of(command)) + " (see --help)";
   }
-  if (const std::string list = repeated_option_of(command); !left.empty() && left.front() != "--" && !list.empty())
-    return "not expected: '" + left.front() + "'; " + list + " is given once for each value (see --help)";
+  if (!left.empty() && left.front() != "--")
+    return "not expected: '" + left.front() +
+           "'; an option takes one value, several as 0,1,2 or with the option repeated "
+           "(see --help)";
   std::string what = member_text(error.what());
   std::replace(what.begin(), what.end(), '\n', ' ');
   return what + " (see --help)";

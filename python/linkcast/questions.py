@@ -16,7 +16,7 @@ class Questions:
 
     def collective(self, op: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
                    gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
-                   size_B: float | str | None = None, sizes_B: Sequence[int | list[int]] | str | None = None,
+                   size_B: float | str | None = None, sizes_B: Sequence[int | str | list[int | str]] | str | None = None,
                    library: str | None = None, algorithm: str | None = None, algorithm_file: str | None = None,
                    protocol: Literal["LL", "LL128", "Simple"] | None = None, channels: int | None = None,
                    nvls: bool | None = None, collnet: bool | None = None, calls: int | None = None,
@@ -104,8 +104,8 @@ class Questions:
     def rings(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
               gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
               library: str | None = None, op: str | None = None, size_B: float | str | None = None,
-              sizes_B: Sequence[int | list[int]] | str | None = None, nvls: bool | None = None, pxn: bool | None = None,
-              cross_nic: int | None = None,
+              sizes_B: Sequence[int | str | list[int | str]] | str | None = None, nvls: bool | None = None,
+              pxn: bool | None = None, cross_nic: int | None = None,
               gdr_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
               library_topology: str | None = None,
               p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None) -> kinds.Rings:

@@ -57,8 +57,8 @@ double parse(std::string_view text, std::span<const Unit> units, std::string_vie
     }
   if (unit == "K" || unit == "k" || unit == "M" || unit == "G" || unit == "T") {
     const std::string number(text.data(), end);
-    throw UnitError(quoted + " is ambiguous: write " + number + std::string(unit) + "iB (binary) or " + number +
-                    std::string(unit) + "B (decimal)");
+    throw UnitError(quoted + " is ambiguous: write " + number + (unit == "k" ? "K" : std::string(unit)) +
+                    "iB (binary) or " + number + std::string(unit) + "B (decimal)");
   }
   if (unit.empty()) throw UnitError(quoted + " has no unit: one of " + unit_names(units) + " is needed");
   throw UnitError(quoted + ": unknown unit '" + std::string(unit) + "' for a " + what + ": one of " +

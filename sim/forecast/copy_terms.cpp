@@ -46,7 +46,8 @@ void add_copy(const Platform& platform, const activities::PlannedTransfer& plan,
                           ? "start-up of " + plan.model + " copies was not measured: " + used.name + " stands in"
                           : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
   if (plan.transport == "host" && activities::to_far_memory(platform, plan.links)) {
-    terms.add_once(term::kMisfit, activities::kFarMemorySpread, kAssumed);
+    const double flowing = std::max(0.0, 1 - plan.latency_s / terms.device_s());  // the start-up is that of any copy
+    terms.add_once(term::kMisfit, activities::kFarMemorySpread * flowing, kAssumed);
     warnings.insert("copies to the memory of the other socket were not measured on " + platform.topology().name +
                     ": assumed to take twice as long as to its own");
   }

@@ -31,28 +31,51 @@ Json list_value(const Json& value, const Topology& topology, bool strict) {
   return list;
 }
 
-/// "64MiB" in bytes, also in lists; what is no text stays.
-Json size_value(const Json& value) {
+/// "64MiB" in bytes as the command line reads it, also in lists; what is no text stays.
+/// @throws InputError  with file and pointer
+Json size_value(const Json& value, const std::string& file, const std::string& pointer) {
+  constexpr std::size_t kLongest = 32;  // source: ours, twice what the largest size takes
   if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.size() > kLongest || std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }))
+      throw InputError(file, pointer, "is no size, e.g. \"64MiB\"");
+    if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) return std::stod(text);
+    const std::string option = "size";
     try {
-      return parse_bytes(value.get_ref<const std::string&>()).si;
-    } catch (const UnitError& error) {
-      throw InputError(error.what());
+      return parse_size(option, text);
+    } catch (const InputError& error) {
+      throw InputError(file, pointer, std::string(error.what()).substr(option.size() + 2));
     }
   }
   if (!value.is_array()) return value;
   Json list = Json::array();
-  for (const Json& one : value) list.push_back(size_value(one));
+  for (const Json& one : value) list.push_back(size_value(one, file, fmt::format("{}/{}", pointer, list.size())));
   return list;
 }
 
+void size_flows(Json& flows, const std::string& file, const std::string& pointer) {
+  constexpr std::size_t kSize = 2;  // of [device, device, size]
+  if (!flows.is_array()) return;
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    if (flows[i].is_array() && flows[i].size() > kSize)
+      flows[i][kSize] = size_value(flows[i][kSize], file, fmt::format("{}/{}/{}", pointer, i, kSize));
+}
+
+/// size_B and sizes_B of a job, or of each of a list, in bytes.
+void size_job(Json& job, const std::string& file, const std::string& pointer) {
+  if (job.is_array())
+    for (std::size_t i = 0; i < job.size(); ++i) size_job(job[i], file, fmt::format("{}/{}", pointer, i));
+  if (!job.is_object()) return;
+  for (const char* size : {"size_B", "sizes_B"})
+    if (const auto found = job.find(size); found != job.end()) *found = size_value(*found, file, pointer + "/" + size);
+}
+
 Json flows_value(Json flows, const Topology& topology) {
-  constexpr std::size_t kEnds = 2;  // [device, device, size]
+  constexpr std::size_t kEnds = 2;  // of [device, device, size]
   if (!flows.is_array()) return flows;
   for (Json& flow : flows) {
     if (!flow.is_array()) continue;
     for (std::size_t end = 0; end < std::min(kEnds, flow.size()); ++end) flow[end] = device_value(flow[end], topology);
-    if (flow.size() > kEnds) flow[kEnds] = size_value(flow[kEnds]);
   }
   return flows;
 }
@@ -85,9 +108,14 @@ Json with_numbers(const KeyTable& table, const Json& query, const Topology& topo
     if (key.type == ValueType::kObjects && found->is_array()) {
       std::size_t i = 0;
       for (Json& one : *found) one = with_numbers(key.fields, one, topology, file, fmt::format("{}/{}", at, i++));
-    } else if (key.gpus != GpuNames::kNone || key.type == ValueType::kSize || key.name == "sizes_B") {
+    } else if (key.type == ValueType::kSize || key.name == "sizes_B") {
+      *found = size_value(*found, file, at);
+    } else if (key.name == "job" || key.name == "with") {
+      size_job(*found, file, at);
+    } else if (key.gpus != GpuNames::kNone) {
+      if (key.gpus == GpuNames::kFlows) size_flows(*found, file, at);
       try {
-        *found = key.gpus != GpuNames::kNone ? numbered(key, *found, topology) : size_value(*found);
+        *found = numbered(key, *found, topology);
       } catch (const InputError& error) {
         throw InputError(file, at, error.what());
       }

@@ -246,7 +246,7 @@ TEST_CASE("sizes that are no sizes are refused where they are", "[physics]") {
   CHECK(says(error("allgatherv", {{"sizes_B", {1, 0.5}}}), "/sizes_B/1: must be a whole number"));
   CHECK(says(error("allgatherv", {{"sizes_B", {std::nan(""), 1}}}), "/sizes_B/0: must be a whole"));
   CHECK(says(error("allgatherv", {{"sizes_B", {1, HUGE_VAL}}}), "/sizes_B/1: must be a whole"));
-  CHECK(says(error("allgatherv", {{"sizes_B", {1, "2"}}}), "/sizes_B: '2' has no unit"));
+  CHECK(says(error("allgatherv", {{"sizes_B", {1, "two"}}}), "/sizes_B/1: 'two' is not a size"));
   CHECK(says(error("allgatherv", {{"sizes_B", {1, 2}}, {"size_B", 3}}), "/sizes_B: says all sizes"));
   CHECK(says(error("alltoall", {{"sizes_B", {{1, 2}, {3, 4}}}}),
              "/sizes_B: the parts of alltoall are equal: give size_B"));

@@ -141,10 +141,16 @@ TEST_CASE("a cable between two GPUs below NVSwitches carries data only if it is 
   const Json narrow = whatif(copy, {"add gpu0-gpu2:nvlink4:17"}), wide = whatif(copy, {"add gpu0-gpu2:nvlink4:36"});
   CHECK(seconds(narrow["after"]) == seconds(narrow["before"]));
   CHECK_THAT(moving(wide["before"]) / moving(wide["after"]), WithinRel(2, 0.01));  // ports differ by 0.6 %
-  for (const std::string cable : {"gpu0-gpu1", "gpu0-gpu2"}) {
-    const Json all = whatif(all_reduce("hgx-h100", 8, 1073741824), {"add " + cable + ":nvlink4"});
-    CHECK_THAT(ratio(all), WithinRel(1, 1e-9));
-  }
+  for (const std::string platform : {"hgx-h100", "dgx-a100"})
+    for (const std::string cable : {"gpu0-gpu1", "gpu0-gpu2"})
+      for (const int gpus : {2, 8})
+        for (const std::string op : {"all_reduce", "all_gather", "alltoall"}) {
+          Json query = all_reduce(platform, gpus, 1073741824);
+          query["op"] = op;
+          INFO(query << cable);
+          CHECK_THAT(ratio(whatif(query, {"add " + cable + (platform == "hgx-h100" ? ":nvlink4" : ":nvlink3")})),
+                     WithinRel(1, 1e-9));
+        }
 }
 
 TEST_CASE("a new cable carries what a cable of its kind carries elsewhere on the machine", "[physics][whatif]") {

@@ -36,7 +36,9 @@ class AsTyped(program.InFolder):
         self.refused("predict --platform hgx-h100", "predict needs one of collective, flows, p2p before --platform")
         self.refused("record -- ls", "--out is required")
         self.refused("predict p2p --platform hgx-h100 --src gpu0 --dst gpu1 --size 1MiB --remove nic6-plx6 nic7-plx7",
-                     "not expected: 'nic7-plx7'; --remove is given once for each value")
+                     "not expected: 'nic7-plx7'; an option takes one value, several as 0,1,2 or with the option repeated")
+        self.refused("predict collective --platform hgx-h100 --gpus 0 1 --op all_reduce --size 1MiB", "not expected: '1'; an option takes one")
+        self.refused("predict --bacth queries.jsonl", "unknown option --bacth (did you mean '--batch'?)")
 
     def test_check_reads_all_files(self):
         for name, text in (("good.json", (ROOT / "topologies/dgx2.json").read_text()), ("bad.json", "{"), ("worse.json", "[]")):
@@ -53,10 +55,16 @@ class AsTyped(program.InFolder):
                  {"kind": "collective", "platform": "v100-dgx1", "gpus": [0, 1], "op": "allgatherv", "sizes_B": [1048576, 4194304]}]
         text = [{**plain[0], "size_B": "64MiB"}, {**plain[1], "flows": [["gpu0", "gpu1", "1MiB"], ["gpu1", "gpu0", "1kB"]]},
                 {**plain[2], "sizes_B": ["1MiB", "4 MiB"]}]
+        job = {"kind": "place", "platform": "hgx-h100", "ranks": 4, "job": {"op": "all_reduce", "size_B": 67108864}}
+        plain, text = plain + [job], text + [{**job, "job": {"op": "all_reduce", "size_B": "64M"}}]
         for number, words in zip(answers(plain), answers(text)):
             self.assertNotIn("error", number)
             self.assertEqual({**number, "inputs": 0}, {**words, "inputs": 0})
-        self.assertEqual(answers([{**plain[0], "size_B": "64 blocks"}])[0]["error"].split(": ")[0], "- line 1:/size_B")
+        wrong = {"64 blocks": "unknown unit", "64kiB": "unknown unit", "-1": "is negative", "9" * 99: "is no size", "a\nb": "is no size"}
+        for size, words in wrong.items():
+            error = answers([{**plain[0], "size_B": size}])[0]["error"]
+            self.assertTrue(error.startswith("- line 1:/size_B: ") and words in error and len(error) < 200 and "\n" not in error, error)
+        self.assertTrue(answers([{**plain[1], "flows": [["gpu0", "gpu1", 1], ["gpu1", "gpu0", "oops"]]}])[0]["error"].startswith("- line 1:/flows/1/2: "))
 
     def test_three_warnings(self):
         words = "predict collective --platform rtx-4090 --gpus 0-7 --op all_reduce --size 1MiB".split()

@@ -111,7 +111,7 @@ const std::vector<WrongFile> kCalibrations = {
     {"zero_bandwidth", ":/parameters/cable.nvlink1.bandwidth_Bps/value: a bandwidth must be above 0"},
     {"no_provenance", ":/parameters/cable.nvlink1.bandwidth_Bps/provenance: missing key"},
     {"range", ":/valid_for/to_B: must not be below from_B"},
-    {"sigma", ":/scatter/0/sigma_log: must be 0 or more"},
+    {"sigma", ":/scatter/0/sigma_log: must be 0 to 100"},
     {"correlation", ":/correlation/lower: row 1 must have 1 numbers"},
     {"correlation_of", ":/correlation/names: 'transport.peer.r0.flat_s' is none of the parameters"},
     {"unknown_cable", ":/parameters/cable.pcie3@gpu0-plx9.duplex_Bps" + kNoSubject},
@@ -195,11 +195,11 @@ TEST_CASE("every wrong file stands in a table, and the files without a defect pa
   CHECK(passing == 4);
 }
 
-TEST_CASE("files before the wrong one are reported, the wrong one is not", "[unit][bad_input]") {
+TEST_CASE("files that are right are reported, wrong ones are counted", "[unit][bad_input]") {
   const Run run = run_program("check tests/input/pass_topology.json tests/input/fail_topology_no_gpu.json");
   CHECK(run.code == 2);
   CHECK(run.out == "tests/input/pass_topology.json: ok, topology/1\n");
-  CHECK(run.err == "error: tests/input/fail_topology_no_gpu.json:/devices: no gpu\n");
+  CHECK(run.err == "warning: tests/input/fail_topology_no_gpu.json:/devices: no gpu\nerror: 1 of 2 files are wrong\n");
 }
 
 }  // namespace linkcast::test::bad_input_test

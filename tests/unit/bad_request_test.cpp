@@ -41,7 +41,7 @@ void check_requests(const std::vector<WrongRequest>& rows) {
 TEST_CASE("wrong sizes", "[unit][bad_input]") {
   check_requests({{kCopy + "--size=-1", "--size: '-1' is negative: a size is 0 or more\n"},
                   {kCopy + "--size 0", "--size: must be a whole number of bytes from 1 to 2^53\n"},
-                  {kCopy + "--size 1e30B", "--size: must be a whole number of bytes from 1 to 2^53\n"},
+                  {kCopy + "--size 1e30B", "--size: '1e30B': must be at most 2^53 B\n"},
                   {kCopy + "--size 1.5", "--size: '1.5' has no unit: one of " + kUnits + " is needed\n"},
                   {kCopy + "--size 1.5B", "--size: '1.5B' is not a whole number of bytes\n"},
                   {kCopy + "--size 1Mb", "--size: '1Mb': unknown unit 'Mb' for a size: one of " + kUnits},

@@ -157,7 +157,8 @@ TEST_CASE("nccl-tests of older versions: the file's name or an option says the o
   const std::string path = (scratch / "log.txt").string();
   std::ofstream(path) << text_of_file(sample_path(kAllReduce));
   CHECK(imported_files("nccl-tests", {path}).collectives[0].op == "all_reduce");  // by busbw over algbw
-  CHECK(imported_files("nccl-tests", {path}, {{"op", "reduce"}}).collectives[0].op == "reduce");
+  CHECK(imported_files("nccl-tests", {path}, {{"op", "all_reduce"}}).collectives[0].op == "all_reduce");
+  CHECK_THROWS_AS(imported_files("nccl-tests", {path}, {{"op", "reduce"}}), InputError);  // whose busbw is its algbw
 }
 
 TEST_CASE("nccl-tests: whether NVLS was on is known from NCCL's lines, the type, or an option", "[unit][import]") {

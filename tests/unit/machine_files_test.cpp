@@ -95,7 +95,7 @@ TEST_CASE("a topology names the machines that it inherits from, and needs no cal
   CHECK(of_nvlink({"hgx-h100", "abci-a100"}) == of_nvlink({"abci-a100"}));
   const Run unknown = shown({"atari"});
   CHECK(unknown.code == 2);
-  CHECK(unknown.err.find("/inherits: 'atari' is no calibrated machine: one of abci-a100, ") != std::string::npos);
+  CHECK(unknown.err.find("/inherits: 'atari' is no calibrated machine: one of a100-pcie, ") != std::string::npos);
 }
 
 TEST_CASE("a fitted calibration carries its wiring", "[unit][machine_files]") {

@@ -180,6 +180,12 @@ void NodeModel::add_gpu_nics(int gpu) {
 }
 
 /// To other members in their order, then to CPUs, then to the NVSwitch.
+/// False for a cable between two GPUs whose data go through wider switches (Platform::peer_route).
+bool NodeModel::takes_cable(int from, int to) const {
+  const auto& route = platform_->peer_route(from, to);
+  return !route || route->links.size() == 1 || !platform_->accelerators_only(route->links);
+}
+
 void NodeModel::add_accelerator_links(int gpu) {
   const Topology& topology = platform_->topology();
   const int index = nodes_[static_cast<std::size_t>(gpu)].device;
@@ -192,6 +198,7 @@ void NodeModel::add_accelerator_links(int gpu) {
     const int other = cable.a == index ? cable.b : cable.a;
     const int node = node_of_device_[static_cast<std::size_t>(other)];
     if (device(*platform_, other).kind == DeviceKind::kNvswitch) to_switch += cable.count;
+    if (device(*platform_, other).kind == DeviceKind::kGpu && !takes_cable(index, other)) continue;
     if (node < 0) continue;
     if (trait_of(cable.kind) == CableTrait::kChip) {
       connect(gpu, node, LinkKind::kC2c, cable.count * cable.reported_bandwidth().si / kGiga);

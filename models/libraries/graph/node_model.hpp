@@ -68,6 +68,7 @@ class NodeModel {
   void add_nic(int node, int device, double bandwidth);
   void add_gpu_nics(int gpu);
   void add_accelerator_links(int gpu);
+  [[nodiscard]] bool takes_cable(int from, int to) const;
   void join_cpus();
   /// @param depth  of calls. @throws InputError  PCIe is no tree
   void put_uplink_last(int node, int up, std::size_t depth);

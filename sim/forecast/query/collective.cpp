@@ -76,8 +76,8 @@ KeyTable size_keys() {
        .help = "instead of size: of " + with_sizes(PartSizes::kOfRanks) + " each rank's part, e.g. 1MiB,2MiB; of " +
                with_sizes(PartSizes::kOfPairs) + " what each rank sends to each, a row each, e.g. \"0,1MiB;2MiB,0\"",
        .files = query::Files::kNone,
-       .schema = R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0},
-              {"type": "array", "items": {"type": "integer", "minimum": 0}}]}})",
+       .schema = R"({"type": "array", "items": {"anyOf": [{"type": ["integer", "string"], "minimum": 0},
+              {"type": "array", "items": {"type": ["integer", "string"], "minimum": 0}}]}})",
        .example = "[1048576, 2097152]",
        .cli = {.name = "--sizes", .parse = query::sizes_of}}};
 }

@@ -34,7 +34,7 @@ query::KeyTable flow_keys() {
            .gpus = query::GpuNames::kFlows,
            .schema = R"({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 3, "maxItems": 3,
                "prefixItems": [{"type": ["string", "integer"]}, {"type": ["string", "integer"]},
-                               {"type": "integer", "minimum": 1, "maximum": 9007199254740992}]}})",
+                               {"type": ["integer", "string"], "minimum": 1, "maximum": 9007199254740992}]}})",
            .example = R"([["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]])",
            .cli = {.name = "--flow", .parse = flow_of, .repeated = true, .type_name = "SRC:DST:SIZE"}},
           engine_key(),

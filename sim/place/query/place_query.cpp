@@ -17,7 +17,7 @@ using query::ValueType;
 constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
     {"type": "object", "required": ["op"], "additionalProperties": false,
      "oneOf": [{"required": ["size_B"]}, {"required": ["sizes_B"]}],
-     "properties": {"op": {"type": "string"}, "size_B": {"type": "integer", "minimum": 1}, "sizes_B": {"type": "array"}}},
+     "properties": {"op": {"type": "string"}, "size_B": {"type": ["integer", "string"], "minimum": 1}, "sizes_B": {"type": "array"}}},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";
