@@ -224,7 +224,7 @@ class Refused(Report):
             self.refuse(deep, ": nested deeper than 100 levels")
         self.refuse("[" * 100 + "]" * 100, ":/: must be an object, not array")
         self.refuse("9" * 6000, ": '9999999999999999999999999999999999999999...' has 6000 digits, at most 400")
-        self.refuse("1" * 300 + "e300", "...' is no finite number")
+        self.refuse("1" * 300 + "e300", ": '" + "1" * 40 + "...' is no finite number")
 
     def test_inputs_stay(self):
         result = json.dumps(answers([{"kind": "p2p", **QUESTIONS["p2p"]}])[0])
