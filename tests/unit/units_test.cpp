@@ -79,7 +79,7 @@ TEST_CASE("a size that is none says what is allowed", "[unit]") {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"8M", "'8M' is ambiguous: write 8MiB (binary) or 8MB (decimal)"},
       {"1.5 G", "'1.5 G' is ambiguous: write 1.5GiB (binary) or 1.5GB (decimal)"},
-      {"4k", "'4k' is ambiguous: write 4kiB (binary) or 4kB (decimal)"},
+      {"4k", "'4k' is ambiguous: write 4KiB (binary) or 4kB (decimal)"},
       {"4K", "'4K' is ambiguous: write 4KiB (binary) or 4KB (decimal)"},
       {"100", "'100' has no unit: one of " + kByteUnits + " is needed"},
       {"100 ", "'100 ' has no unit: one of " + kByteUnits + " is needed"},
