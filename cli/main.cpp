@@ -107,11 +107,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
 /// A message in one line; one that quotes what was read may be long.
 std::string error_line(const std::string& what) {
   constexpr std::size_t kLongest = 4000;  // source: ours, more than any list of what is known
-  std::string line = "error: " + linkcast::one_line(what);
-  if (line.size() <= kLongest) return line;
-  std::size_t end = kLongest;
-  while ((static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U) --end;  // source: RFC 3629, inside a character
-  return line.substr(0, end) + "...";
+  return linkcast::shortened("error: " + linkcast::one_line(what), kLongest);
 }
 
 /// The last line, which no level of the log silences.

@@ -51,7 +51,7 @@ fit $data/hgx-h100/{p2p-matrix,nvbandwidth,20261126i-p2p_copy,20261127b-p2p_copy
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
   --out "$out/hgx-h100.json"
 fit $data/a100-pcie/printed-host-copies.json \
-  --topology a100-pcie --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" --out "$out/a100-pcie.json"
+  --topology a100-pcie --inherit nearest --out "$out/a100-pcie.json"
 # Only collectives were published of these boxes, no copies: copies are those of the nearest machines.
 fit --unmeasured $data/dgx-a100/nccl-2.27.json \
   --topology dgx-a100 --library nccl-2.27 --inherit "$out/abci-a100.json" "$out/hgx-h100.json" "$out/hgx-h200.json" \

@@ -321,8 +321,8 @@ struct Nearest {
   std::vector<Calibration> machines;
 };
 
-/// What the nearest machines know of this one, chosen as for a machine without measurements: parameters at the share of
-/// nominal rates, with the spread between machines.
+/// Parameters of this machine by the nearest ones, chosen as for a machine without measurements, by its own list
+/// (`inherits`) if it has one: parameters at the share of nominal rates, with the spread between machines.
 /// @returns nothing  other machines are named, none is wanted, or none has GPUs of this maker
 /// @throws InputError  "nearest" with others, or where there is none
 std::optional<Nearest> nearest_of(const catalogue::MachineFiles& files, const MachineFit& machine,
@@ -334,15 +334,25 @@ std::optional<Nearest> nearest_of(const catalogue::MachineFiles& files, const Ma
   if ((named || has("none")) && machine.inherit.size() > 1)
     throw InputError("inherit: nearest and none stand alone, without other machines");
   if (!named && (!machine.inherit.empty() || files.is_shipped(topology))) return std::nullopt;
-  auto machines = files.lenders();
+  const bool listed = !topology.inherits.empty();
+  auto machines = listed ? files.inherited_by(topology) : files.lenders();
   std::erase_if(machines, [&](const auto& one) { return one.topology.sha256 == topology.sha256; });
-  const auto near = lending::relatives_of(topology, machines);
-  if (!named && near.empty()) return std::nullopt;
-  Nearest nearest{lending::stranger(topology, machines, usual_library(topology)), {}};
+  const std::string library = usual_library(topology);
+  Nearest nearest;
   std::string who;
-  for (std::size_t i = 0; i < nearest.parameters.from.size(); ++i) {
-    nearest.machines.push_back(machines[near[i].lender].calibration);
-    who += (i > 0 ? ", then " : "") + nearest.machines.back().name + (i == 0 ? " (" + near[i].alike + ")" : "");
+  const auto add = [&](const Calibration& calibration, const std::string& alike) {
+    who += (nearest.machines.empty() ? "" : ", then ") + calibration.name + alike;
+    nearest.machines.push_back(calibration);
+  };
+  if (listed && !machines.empty()) {
+    nearest.parameters = lending::inherited_calibration(topology, machines, library);
+    for (const auto& one : machines) add(one.calibration, "");
+  } else {
+    const auto near = lending::relatives_of(topology, machines);
+    if (!named && near.empty()) return std::nullopt;
+    nearest.parameters = lending::stranger(topology, machines, library);
+    for (std::size_t i = 0; i < nearest.parameters.from.size(); ++i)
+      add(machines[near[i].lender].calibration, i == 0 ? " (" + near[i].alike + ")" : "");
   }
   nearest.parameters.notes = {"what these data leave open is inherited from " + who +
                               ", at the share of nominal rates"};

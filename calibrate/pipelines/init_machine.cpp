@@ -251,7 +251,7 @@ int count_of(const Topology& topology, DeviceKind kind) {
 }
 
 std::string found_text(const Topology& topology) {
-  const lending::Structure s = lending::structure_of(topology);
+  const auto s = lending::structure_of(topology);
   const std::string joined = s.join == lending::Join::kNone     ? "no link between GPUs but PCIe"
                              : s.join == lending::Join::kSwitch ? s.join_name + " through a switch"
                                                                 : s.join_name + " from GPU to GPU";

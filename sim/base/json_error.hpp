@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "sim/base/table.hpp"
 
 namespace linkcast {
 
@@ -17,10 +20,7 @@ inline std::string json_error_text(std::string_view what) {
     text = std::string("a number is too large: ").append(what.substr(number + kNumber.size()));
   else
     text = what.substr(std::min(what.find("] ") + 2, what.size()));
-  if (text.size() <= kLongest) return text;
-  std::size_t end = kLongest;
-  while ((static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;  // source: RFC 3629, inside a character
-  return text.substr(0, end) + "...";
+  return shortened(std::move(text), kLongest);
 }
 
 }  // namespace linkcast

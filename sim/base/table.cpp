@@ -116,6 +116,13 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
+std::string shortened(std::string text, std::size_t most_B) {
+  if (text.size() <= most_B) return text;
+  while ((static_cast<unsigned char>(text[most_B]) & 0xc0U) == 0x80U) --most_B;  // source: RFC 3629, inside a character
+  text.resize(most_B);
+  return text + "...";
+}
+
 std::string one_line(const std::string& text) {
   constexpr char hex[] = "0123456789abcdef";
   std::string out;

@@ -16,5 +16,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
 /// Shows control characters as escapes, so that an error that quotes a user's text stays one line.
 std::string one_line(const std::string& text);
+/// The text, or at most so many bytes of it and "...", cut between characters of UTF-8.
+std::string shortened(std::string text, std::size_t most_B);
 
 }  // namespace linkcast

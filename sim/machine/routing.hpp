@@ -43,7 +43,7 @@ class RoutesFrom {
 
 /// Peer access over NVLink-like cables, only switches in between.
 RoutingRule accelerator_rule();
-/// The same through at least one switch.
+/// Peer access over NVLink-like cables through at least one switch.
 RoutingRule switched_rule();
 /// Peer access over Infinity Fabric, which forwards through other GPUs.
 /// @source  paper 002 (SC24), section III-D: copies from one GCD reach every other

@@ -48,9 +48,9 @@ TEST_CASE("hops through host memory: packets, flags, and what stays in the cache
   CHECK(collective::host_hops(*dgx1, made, true, 6, 1, 1e9).wire == 1);
   // unmeasured: hosts leave most, the cache holds about 2 of 15 ways of 100 MiB
   const auto unknown = made_platform("hgx-h200", {});
-  const activities::HostHops believed = collective::host_hops(*unknown, made, true, 0, 16, 1e9);
-  CHECK_THAT(1 / believed.wire, WithinRel(0.8, kExact));
-  CHECK_THAT((1 - believed.memory) * 4e9, WithinRel(2.0 / 15 * 100 * 1048576, 0.05));
+  const activities::HostHops assumed = collective::host_hops(*unknown, made, true, 0, 16, 1e9);
+  CHECK_THAT(1 / assumed.wire, WithinRel(0.8, kExact));
+  CHECK_THAT((1 - assumed.memory) * 4e9, WithinRel(2.0 / 15 * 100 * 1048576, 0.05));
 }
 
 TEST_CASE("buffers that a call touches: of rings at most 4 MiB a block, of messages eight chunks", "[physics][cost]") {

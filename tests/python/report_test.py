@@ -214,7 +214,7 @@ class Refused(Report):
         self.assert_refused(run("report", self.write("run.json", "{}")), "--out")
 
     def test_endless_deep_and_large(self):
-        """What no result is ends with one line: a device, levels beyond count, numbers of thousands of digits."""
+        """Input that is no result ends with one line: a device, levels beyond count, numbers of thousands of digits."""
         self.assert_refused(self.report("/dev/zero"), "/dev/zero: is longer than 512 MiB")
         (self.folder / "endless.csv").symlink_to("/dev/zero")
         summary = {"schema": "linkcast/sweep/1", "name": "x", "about": "", "scenarios": 1, "errors": 0, "axes": [], "plots": [], "table": "endless.csv"}

@@ -236,7 +236,7 @@ class Senders(unittest.TestCase):
             self.assertEqual(server.ask("GET", "/v1/nodes"), (200, {}))
 
     def test_a_request_whose_end_is_ambiguous_is_the_last_one(self):
-        """What a proxy may take to end elsewhere is refused, counted and logged; so is what is no request at all."""
+        """A request that a proxy may see end elsewhere is refused, counted and logged; so is what is no request at all."""
         after = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
         heads = {"two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n", "two alike": b"Content-Length: 2\r\nContent-Length: 2\r\n",
                  "length and chunks": b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "a list": b"Content-Length: 2, 2\r\n",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -33,18 +34,18 @@ std::string kind_of(const validate::ComparedPoint& point) {
   return point.variant.empty() ? point.transport : point.transport + " " + point.variant;
 }
 
-bool network_measured(const Platform& platform) {
+/// Whether a parameter of which this holds was fitted on the machine.
+bool any_fitted(const Platform& platform, const std::function<bool(const std::string&)>& of) {
   const auto& parameters = platform.calibration().parameters;
-  return std::any_of(parameters.begin(), parameters.end(), [](const auto& parameter) {
-    return parameter.first.starts_with("nccl.network.") && parameter.second.provenance.starts_with("fitted");
+  return std::any_of(parameters.begin(), parameters.end(), [&](const auto& parameter) {
+    return of(parameter.first) && parameter.second.provenance.starts_with("fitted");
   });
 }
-
+bool network_measured(const Platform& platform) {
+  return any_fitted(platform, [](const std::string& name) { return name.starts_with("nccl.network."); });
+}
 bool host_measured(const Platform& platform) {
-  const auto& parameters = platform.calibration().parameters;
-  return std::any_of(parameters.begin(), parameters.end(), [](const auto& parameter) {
-    return parameter.first.ends_with(".data_share") && parameter.second.provenance.starts_with("fitted");
-  });
+  return any_fitted(platform, [](const std::string& name) { return name.ends_with(".data_share"); });
 }
 
 /// Points of one size.

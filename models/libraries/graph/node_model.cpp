@@ -179,13 +179,13 @@ void NodeModel::add_gpu_nics(int gpu) {
   }
 }
 
-/// To other members in their order, then to CPUs, then to the NVSwitch.
 /// False for a cable between two GPUs whose data go through wider switches (Platform::peer_route).
 bool NodeModel::takes_cable(int from, int to) const {
   const auto& route = platform_->peer_route(from, to);
   return !route || route->links.size() == 1 || !platform_->accelerators_only(route->links);
 }
 
+/// To other members in their order, then to CPUs, then to the NVSwitch.
 void NodeModel::add_accelerator_links(int gpu) {
   const Topology& topology = platform_->topology();
   const int index = nodes_[static_cast<std::size_t>(gpu)].device;
