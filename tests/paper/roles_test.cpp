@@ -73,14 +73,18 @@ Json elsewhere(Json calibration, std::mt19937& random) {
   return calibration;
 }
 
-/// The data folder with other parameters, the same for the same seed.
+/// The data folder with other parameters, the same for the same seed and machine, whatever other machines there are.
 void make_world(const fs::path& folder, unsigned seed) {
   link_all_but(kData, folder, {"models", "build"});
   link_all_but(kData / "models", folder / "models", {"params"});
   fs::create_directories(folder / "models/params");
-  std::mt19937 random(seed);
-  for (const fs::path& path : calibrations())
+  for (const fs::path& path : calibrations()) {
+    std::vector<unsigned> seeds{seed};
+    for (const char c : path.filename().string()) seeds.push_back(static_cast<unsigned char>(c));
+    std::seed_seq sequence(seeds.begin(), seeds.end());
+    std::mt19937 random(sequence);
     std::ofstream(folder / "models/params" / path.filename()) << elsewhere(read_json_file(path), random).dump();
+  }
 }
 
 std::vector<std::string> ids_of(const std::vector<validate::Claim>& rows) {
