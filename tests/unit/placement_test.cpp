@@ -135,8 +135,10 @@ TEST_CASE("placement: what is refused of sizes of ranks", "[unit]") {
   CHECK(says(error_of({{"job", "allgatherv:1MiB,2MiB"}}), "/job: has sizes of 2 ranks, and there are 4"));
   CHECK(says(error_of({{"job", "allgatherv:1MiB,2M"}}), "/job: "));
   CHECK(says(error_of({{"job", "all_reduce:1MiB,2MiB"}}), "the parts of all_reduce are equal"));
-  CHECK(says(error_of({{"job", {{"op", "allgatherv"}, {"sizes_B", "x"}}}}),
-             "/job/sizes_B: must be an array of sizes, one for each rank"));
+  for (const Json& one : {Json("1MiB"), Json(1048576)})
+    CHECK(says(error_of({{"job", {{"op", "allgatherv"}, {"sizes_B", one}}}}),
+               "/job/sizes_B: must be an array of sizes, one for each rank"));
+  CHECK(says(error_of({{"job", {{"op", "allgatherv"}, {"sizes_B", "x"}}}}), "/job/sizes_B: "));
 }
 
 TEST_CASE("one rank: any GPU does, and what stays joined decides") {
