@@ -26,7 +26,7 @@ fit() {
   fi
 }
 
-fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json $data/p100-dgx1/tartan-nccl{1,2}.json \
+fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json $data/p100-dgx1/tartan-nccl{1,2}{,-three}.json \
   --topology p100-dgx1 --out "$out/p100-dgx1.json"
 fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json $data/abci-v100x4/{nccl-2.8,nccl-2.8-nodes,mpi-all-reduce}.json \
   --topology abci-v100 --library nccl-2.8 --inherit "$out/p100-dgx1.json" --out "$out/abci-v100.json"

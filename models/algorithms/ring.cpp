@@ -64,9 +64,18 @@ double one_round_s(const CollectiveJob& job, const activities::HopDelay& delay_s
   return sum;
 }
 
+/// Whether a rank's part is less than an element, of which benchmarks of the time make none.
+/// @source  NVIDIA/nccl-tests of 2018: sendcount = count / nranks
+bool moves_nothing(const CollectiveJob& job) {
+  const CollectiveTraits traits = job.op.traits();
+  const bool of_parts = job.op.closed() && traits.reduces != traits.gathers;
+  return of_parts && job.rings().keeps_step() && job.size_B / job.ranks() < collective::kElement_B;
+}
+
 /// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it, so
 /// that the first byte's hops to the last rank count once in a row of calls.
 collective::Steps ring_steps(const CollectiveJob& job) {
+  if (moves_nothing(job)) return {};
   const bool closed = job.op.closed();
   const CollectiveTraits traits = job.op.traits();
   const int passes = passes_of(traits);
@@ -189,9 +198,16 @@ void add_ring(ClusterProblem& problem, const Communicator& communicator, int rin
   route.add(load.bytes);
 }
 
-/// Once in a row of calls a chain's last rank waits until each before it has passed on a whole chunk of every block.
+/// A chain's last rank waits until each before it has passed on a chunk of every block: once in a row of calls. In
+/// early versions each call waits for it, and a chunk is a 16th of the buffer, or half of what is less than two of
+/// these.
+/// @source  2 chunks of 8 sub-steps (models/libraries/SOURCES.md). Each call, and the halves: broadcast of 128 KiB to
+///          1 GiB on eight P100, NCCL 1 and 2.0, takes 3.6 and 3.7 times an 8th of the buffers longer than the bytes do
+///          (calibrate/data/p100-dgx1/tartan-nccl*-broadcast.json)
 double chain_fill(const CollectiveJob& job, int blocks) {
-  return 1 + job.op.steps(job.ranks()) * std::min(1.0, job.step_B("Simple") * blocks / job.size_B) / job.calls;
+  const double hops = job.op.steps(job.ranks());
+  const double step = std::min(1.0, job.step_B("Simple") * blocks / job.size_B);
+  return 1 + hops * step * (job.rings().keeps_step() ? 0.5 : 1.0 / job.calls);
 }
 
 Schedule ring_all_reduce(int ranks) { return {ranks, {ring_phase(ranks, 0, true), ring_phase(ranks, 1, false)}}; }
@@ -274,6 +290,12 @@ class Ring final : public TableAlgorithm {
     constexpr double kStep = 1.01;  // source: ours, small against all that bends
     if (!shares_links(job) || job.size_B <= 0) return Algorithm::block_share(job, plan, limited);
     return std::clamp(std::log(shared_s(job, plan, kStep) / shared_s(job, plan, 1)) / std::log(kStep), 0.0, 1.0);
+  }
+  /// Chains of early versions: how their blocks' rate differs from that in closed rings. source: the sweeps of
+  /// chain_fill(), from 64 MiB: 14 % too fast with NCCL 2.0, 22 % too slow with 1
+  [[nodiscard]] double unmeasured_spread(const CollectiveJob& job) const override {
+    constexpr double kChain = 0.12;  // 90 % of both
+    return job.rings().keeps_step() && !job.op.closed() ? kChain : 0;
   }
   /// Proxies keep several slices of a Simple channel under way, so that hops between nodes pass while bytes flow: the
   /// two add up as squares. source: published all_reduce on 64 to 2,048 GPUs of Alps (claim SC24-073): bus bandwidths

@@ -15,6 +15,9 @@ const std::string kOnlyProtocol = "Simple";
 // source: assumed: both ways through host memory flow at once, a third of the quicker one is waited for
 constexpr Prior kFirstHostWait{0.33, 1.0};
 
+// source: NVIDIA/nccl 1.3: DEFAULT_BUFFER_SIZE_BYTES in src/core.cu
+constexpr double kFirstBuffer_B = 2097152;
+
 void check_protocol(const std::string& protocol) {
   if (!protocol.empty() && protocol != kOnlyProtocol)
     throw InputError("protocol '" + protocol + "': nccl-1 has Simple alone");
@@ -67,6 +70,7 @@ class NcclFirst final : public EarlyLibrary {
     return kFirstBlock_Bps;
   }
   [[nodiscard]] std::optional<Prior> host_wait() const override { return kFirstHostWait; }
+  [[nodiscard]] double simple_buffer_B() const override { return kFirstBuffer_B; }
   [[nodiscard]] bool groups_calls() const override { return false; }
 };
 

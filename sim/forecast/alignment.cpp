@@ -10,7 +10,6 @@ namespace {
 
 // source: NVIDIA CUDA C++ Programming Guide, device memory accesses: at most 16 bytes a thread and instruction, aligned
 constexpr int kWidestAccess_B = 16;
-constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests README, -d: float unless said otherwise
 
 }  // namespace
 

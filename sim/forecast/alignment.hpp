@@ -7,6 +7,8 @@
 
 namespace linkcast::collective {
 
+inline constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests README, -d: float unless said otherwise
+
 /// Bytes that a thread moves at once where parts begin at multiples of `distance_B`: 16, or the largest power of two
 /// that divides the distance, at least 4; 16 of no distance. A distance that is no whole number of elements of 4 bytes
 /// is rounded down to them, as nccl-tests does.

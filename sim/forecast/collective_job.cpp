@@ -13,12 +13,13 @@ constexpr double kSteps = 8, kShareLL = 0.5, kShareLL128 = 120.0 / 128;
 }  // namespace
 
 double CollectiveJob::buffer_B(const std::string& protocol) const {
-  const double said_B = buffers.of(protocol), share = protocol == "LL"      ? kShareLL
-                                                      : protocol == "LL128" ? kShareLL128
-                                                                            : 1;
+  const double said_B = buffers.of(protocol);
+  const double share = protocol == "LL" ? kShareLL : protocol == "LL128" ? kShareLL128 : 1;
   if (said_B > 0) return said_B * share;
-  const bool plugins = kBuffers.of(protocol) == kBuffers.simple_B && communicator.plugin.buffer_B > 0;
-  return (plugins ? communicator.plugin.buffer_B : kBuffers.of(protocol)) * share;
+  const bool simple = kBuffers.of(protocol) == kBuffers.simple_B;
+  if (simple && communicator.plugin.buffer_B > 0) return communicator.plugin.buffer_B;
+  if (simple && library.rings() != nullptr && rings().simple_buffer_B() > 0) return rings().simple_buffer_B();
+  return kBuffers.of(protocol) * share;
 }
 
 double CollectiveJob::step_B(const std::string& protocol) const { return buffer_B(protocol) / kSteps; }

@@ -93,6 +93,8 @@ class RingLibrary {
   /// Whether the blocks of a ring take each step together, so that its links idle in a step that sends nothing and
   /// wait for the part that moves slowest.
   [[nodiscard]] virtual bool keeps_step() const { return false; }
+  /// Bytes of a channel in Simple; 0: as versions in general.
+  [[nodiscard]] virtual double simple_buffer_B() const { return 0; }
   /// Whether one thread collects the calls for its GPUs in a group; else it launches each kernel as it is called.
   [[nodiscard]] virtual bool groups_calls() const { return true; }
 

@@ -1,5 +1,8 @@
 // Collectives of the versions before cost models against closed forms: blocks that keep step, host memory, narrow
 // parts.
+#include <algorithm>
+#include <cmath>
+
 #include "models/libraries/early_library.hpp"
 #include "sim/forecast/alignment.hpp"
 #include "sim/plan/channel_flows.hpp"
@@ -8,6 +11,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/unlearned.hpp"
+#include "validate/compare.hpp"
 
 namespace linkcast::test::early_rings_test {
 
@@ -149,6 +153,55 @@ TEST_CASE("nccl-2.3 between nodes: a ring for each NIC", "[physics]") {
   CHECK(ask("all_reduce", limit)["protocol"] == "LL");
   CHECK(ask("all_reduce", limit + 4)["protocol"] == "Simple");
   CHECK(ask("all_reduce", 8)["latency_s"].get<double>() > ask("broadcast", 8)["latency_s"].get<double>());
+}
+
+TEST_CASE("early versions: calls of a chain wait for each other", "[physics]") {
+  // The fill of 7 hops, each of half an 8th of eight buffers of 4 MiB; that of later versions once in 20 calls.
+  const auto of = [](const std::string& library, double size_B) {
+    return seconds(collective(library, "broadcast", {0, 1, 2, 3, 4, 5, 6, 7}, size_B));
+  };
+  const double large = 1 << 30, larger = 2 * large, rate = large / (of("nccl-2.3", larger) - of("nccl-2.3", large));
+  const double filled = 7 * 0.5 * 8 * 524288.0;
+  const double start = of("nccl-2.3", large) - (large + filled) / rate;
+  CHECK(start > 0);
+  CHECK(start < 60e-6);
+  // What one call alone pays besides is the hops of its first byte, whatever the size.
+  const auto alone = [](double size_B) {
+    Json query{{"platform", unlearned("p100-dgx1")}, {"kind", "collective"}, {"op", "broadcast"}, {"size_B", size_B},
+               {"gpus", {0, 1, 2, 3, 4, 5, 6, 7}},   {"library", "nccl-2.3"}};
+    const double queued = seconds(query::answer(catalogue(), query));
+    query["calls"] = 1;
+    return seconds(query::answer(catalogue(), query)) - queued;
+  };
+  CHECK_THAT(alone(1 << 24), WithinRel(alone(1 << 28), 1e-6));
+}
+
+TEST_CASE("early versions: a part of less than an element moves nothing", "[physics]") {
+  const auto start = [](const std::string& op, double size_B) {
+    return collective("nccl-2.3", op, {0, 1, 2, 3, 4, 5, 6, 7}, size_B)["latency_s"].get<double>();
+  };
+  CHECK(start("all_gather", 8) < start("all_gather", 64));
+  CHECK(start("reduce_scatter", 31) == start("all_gather", 8));
+  CHECK(start("all_reduce", 8) > start("all_gather", 8));  // that is not cut into parts by the caller
+}
+
+TEST_CASE("broadcast over size on eight P100, which no fit saw", "[physics]") {
+  for (const auto& [file, limit] : std::vector<std::pair<std::string, double>>{{"nccl1", 0.16}, {"nccl2", 0.12}}) {
+    const Measurement sweep =
+        read_measurement(data_dir() + "/calibrate/data/p100-dgx1/tartan-" + file + "-broadcast.json");
+    const auto compared = validate::compare(catalogue(), sweep, {}, catalogue().machine("p100-dgx1"));
+    std::vector<double> errors;
+    int inside = 0;
+    for (const validate::ComparedPoint& p : compared.points) {
+      errors.push_back(std::abs(p.error()));
+      inside += p.measured_s >= p.low_s && p.measured_s <= p.high_s ? 1 : 0;
+    }
+    std::sort(errors.begin(), errors.end());
+    INFO(file << ": median " << errors[errors.size() / 2] << ", worst " << errors.back() << ", inside " << inside);
+    CHECK(errors[errors.size() / 2] < limit);
+    CHECK(errors.back() < 0.3);
+    CHECK(inside >= 0.85 * static_cast<double>(errors.size()));
+  }
 }
 
 }  // namespace linkcast::test::early_rings_test
