@@ -171,9 +171,9 @@ TEST_CASE("Tartan's fourteen applications are there", "[unit]") {
 }
 
 TEST_CASE("halos are the faces of the parts", "[unit]") {
-  // 4 parts of 256^3 cells along z have 6 inner faces, each a plane of 256^2 values of 8 bytes
+  // 4 parts of 400^3 cells along z have 6 inner faces, each a plane of 400^2 values of 8 bytes
   const GeneratedTrace heat("tartan_dff", {{"steps", "1"}});
-  CHECK(bytes(heat.of(TraceKind::kSend)) == 6 * 256.0 * 256 * 8);
+  CHECK(bytes(heat.of(TraceKind::kSend)) == 6 * 400.0 * 400 * 8);
   // 8 blocks of 128^3 have 3 inner faces each; two planes of 3 and of 6 fields of 4 bytes
   const GeneratedTrace waves("tartan_brq", {{"steps", "1"}, {"nodes", "8"}});
   CHECK(bytes(waves.of(TraceKind::kSend)) == 8 * 3 * 128.0 * 128 * 2 * (3 + 6) * 4);
@@ -181,7 +181,7 @@ TEST_CASE("halos are the faces of the parts", "[unit]") {
   const GeneratedTrace more("tartan_brq", {{"steps", "1"}, {"nodes", "8"}, {"scaling", "weak"}});
   CHECK(bytes(more.of(TraceKind::kSend)) == 4 * bytes(waves.of(TraceKind::kSend)));
   const GeneratedTrace matrices("tartan_mam", {{"steps", "1"}, {"nodes", "2"}, {"scaling", "weak"}});
-  constexpr double kSide = 5161;  // 64 x the cube root of 2 x 64^3 cells is 5160.6 rows
+  constexpr double kSide = 323;  // the cube root of 2 x 256^3 cells is 322.5 rows
   CHECK(bytes(matrices.of(0, TraceKind::kCollective)) == 3 * kSide * kSide * 8);  // scattered, broadcast, gathered
 }
 
