@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What forecasts of collectives are off by beside their parameters: calibrate/data/left-out.json, from points that no fit saw.
 
-usage: calibrate/data/refit.sh PROGRAM models/params FOLDER; calibrate/data/left_out.py PROGRAM FOLDER
+usage: calibrate/data/refit.sh PROGRAM models/params FOLDER; calibrate/data/left_out.py PROGRAM FOLDER [--rows ROW ...]
        calibrate/data/left_out.py PROGRAM     keeps the rows of parts left out, which take an hour; doublings of nodes are
                                               then those of what was published
 
@@ -10,7 +10,8 @@ of the fit), puts 90 % of the points of its kind and sizes inside the interval:
 
   left_out.nccl, .nccl_network, .mpi, .mpi_network   parts left out in turn (FOLDER), and published runs of Alps on up to
                                                      64 nodes; learned_from bench: the operations of two hosts of
-                                                     hgx-h200, whose calibration is of linkcast-bench
+                                                     hgx-h200, whose calibration is of linkcast-bench. Parts by size
+                                                     are not among them: such sizes are beyond those measured
   left_out.size_doubled                              a doubling of size beyond those measured: sweeps of copies and messages
                                                      cut off at an 8th of their largest size, the rest forecast
   left_out.nccl_nodes_doubled, .mpi_nodes_doubled    a doubling of nodes beyond those measured: parts left out that have
@@ -237,15 +238,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="build/linkcast")
     parser.add_argument("folder", nargs="?", help="what calibrate/data/refit.sh PROGRAM models/params FOLDER left there")
+    parser.add_argument("--rows", nargs="*", help="of parts left out: make these alone, e.g. left_out.nccl_network, if FOLDER has all "
+                                                  "machines with such points; keep the others (default: make all)")
     args = parser.parse_args()
     program = str(Path(args.program).resolve())
     points = alps_published(program) + on_eight_nodes(program)
     if args.folder:
-        points += left_out_points(args.folder)
+        points += [p for p in left_out_points(args.folder)
+                   if not p["left_out"].startswith("size=") and (not args.rows or kind_of(p) in args.rows)]
     bench = [{**p, "library": "nccl", "nodes": 1} for record in BENCH for p in not_fitted(program, record)]
     bench = with_row_sigma(bench, calibration_rows("hgx-h200"))
     kept = [row for row in shipped_rows() if "doubled" not in row["transport"]]
-    rows = rows_of_left_out(points, None if args.folder else kept) + rows_of(bench, "bench")
+    if args.folder:
+        made = rows_of([p for p in points if p["doublings"] == 0], "collectives")
+        anew = {row["transport"] for row in made}
+        kept = sorted([row for row in kept if args.rows and row["transport"] not in anew] + made,
+                      key=lambda row: (row["transport"], row["from_B"]))
+    rows = rows_of_left_out(points, kept) + rows_of(bench, "bench")
     beyond = [p for platform, name in SWEEPS for p in beyond_a_cut(program, platform, name)]
     rows.append(doubling_row(beyond, "left_out.size_doubled"))
     source = ("calibrate/data/left_out.py: forecasts of parts left out of the fits of calibrate/data/refit.sh; "

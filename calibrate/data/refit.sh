@@ -2,27 +2,33 @@
 # Refits every shipped calibration from the committed measurements, in the order in which one lends to the next.
 # usage: calibrate/data/refit.sh PROGRAM OUTPUT_FOLDER     (models/params to replace the shipped ones; elsewhere
 # the paths and hashes of calibrations that lend differ)
-#   calibrate/data/refit.sh PROGRAM models/params LEFT_OUT   fits nothing: leaves parts of the measured collectives out in
-#   turn, forecasts them from the rest, and leaves one JSON a machine in LEFT_OUT (calibrate/data/accuracy.py shows them)
+#   calibrate/data/refit.sh PROGRAM models/params LEFT_OUT [MACHINES]   fits nothing: leaves parts of the measured
+#   collectives out in turn, forecasts them from the rest, and leaves one JSON a machine in LEFT_OUT
+#   (calibrate/data/accuracy.py shows them); MACHINES "alps summit" alone
 set -euo pipefail
 program=$(realpath "$1")
 mkdir -p "$2/reports"
 out=$(realpath "$2")
 left_out=${3:+$(realpath -m "$3")}
 if [ -n "$left_out" ]; then mkdir -p "$left_out"; fi
+only=${4:-}
 cd "$(dirname "$0")/../.."
 data=calibrate/data
 
 
 # `--out FILE` comes last.
 fit() {
+  local machine
+  machine=$(basename "${@: -1}" .json)
   if [ -z "$left_out" ]; then
-    "$program" calibrate fit "$@" --fit-report "$out/reports/$(basename "${@: -1}")" >/dev/null
+    "$program" calibrate fit "$@" --fit-report "$out/reports/$machine.json" >/dev/null
+  elif [ -n "$only" ] && [[ " $only " != *" $machine "* ]]; then
+    return
   elif [[ " $* " =~ (/tartan-|/[nr]ccl-2|mpi-all-reduce) ]]; then
     # None needs another: two at a time.
     if [ "$(jobs -rp | wc -l)" -ge 2 ]; then wait -n; fi
     "$program" calibrate fit "${@:1:$#-2}" --bootstrap 0 --leave-out nodes,gpus,op,size --json \
-      >"$left_out/$(basename "${@: -1}")" &
+      >"$left_out/$machine.json" &
   fi
 }
 
