@@ -10,6 +10,7 @@
 #include "sim/base/object_reader.hpp"
 #include "sim/base/parse.hpp"
 #include "sim/base/text.hpp"
+#include "sim/engine/solvers.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
@@ -141,7 +142,6 @@ Json other_job(const std::string& text) {
 }
 
 void check(ReplayOptions& o, const Context& context) {
-  if (context.solver != "fluid") throw InputError("--solver: a replay knows fluid alone");
   if (o.utilisation && !context.json) throw InputError("--utilisation: needs --json: it is no table");
   if (context.whatif && !o.timeline.empty()) throw InputError("--timeline: is of one run, and whatif makes two");
   if (context.whatif && context.edit_list().empty())
@@ -187,6 +187,8 @@ Json both_results(ReplayOptions& o, Context& context) {
 
 void run_replay(ReplayOptions& o, Context& context) {
   check(o, context);
+  static_cast<void>(context.catalogue().solver(context.solver));  // whether there is such a one
+  const SolverChoice chosen(context.solver);
   read(o, context);
   std::optional<DraftFile> timeline;
   std::vector<std::string> traces;

@@ -14,7 +14,7 @@ class Questions:
     def _ask(self, of: type[AnswerT], kind: str, keys: dict[str, Any]) -> AnswerT:
         raise NotImplementedError
 
-    def collective(self, op: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
+    def collective(self, op: str, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,
                    gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
                    size_B: float | str | None = None, sizes_B: Sequence[int | str | list[int | str]] | str | None = None,
                    library: str | None = None, algorithm: str | None = None, algorithm_file: str | None = None,
@@ -47,11 +47,12 @@ class Questions:
             "noise": noise, "samples": samples, "service_level": service_level, "allocation": allocation,
             "allocation_seed": allocation_seed, "beside": beside})
 
-    def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None) -> kinds.Fabric:
+    def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None) -> kinds.Fabric:
         """The network between nodes: keys("fabric") says what each key is."""
         return self._ask(kinds.Fabric, "fabric", {"id": id, "solver": solver})
 
-    def flows(self, flows: Sequence[list[Any]] | str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
+    def flows(self, flows: Sequence[list[Any]] | str, *, id: Any | None = None,
+              solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,
               engine: Literal["copy_engine", "sm"] | None = None, transport: str | None = None,
               direction: Literal["read", "write"] | None = None, timing: Literal["single", "back_to_back"] | None = None,
               launch: Literal["graph", "process"] | None = None, host_scale: float | None = None, explain: bool | None = None,
@@ -62,12 +63,13 @@ class Questions:
             "explain": explain, "noise": noise, "samples": samples, "service_level": service_level})
 
     def p2p(self, src: str | int, dst: str | int, size_B: float | str, *, id: Any | None = None,
-            solver: Literal["fluid", "native"] | None = None, transport: str | None = None, via: str | int | None = None,
-            engine: Literal["copy_engine", "sm"] | None = None, direction: Literal["read", "write"] | None = None,
-            timing: Literal["single", "back_to_back"] | None = None, launch: Literal["graph", "process"] | None = None,
-            host_scale: float | None = None, explain: bool | None = None, chunk_B: float | str | None = None,
-            pageable: bool | None = None, bidirectional: bool | None = None, noise: int | None = None,
-            samples: int | None = None, service_level: int | None = None, round_trip: bool | None = None) -> kinds.P2p:
+            solver: Literal["fluid", "fluid_simgrid", "native"] | None = None, transport: str | None = None,
+            via: str | int | None = None, engine: Literal["copy_engine", "sm"] | None = None,
+            direction: Literal["read", "write"] | None = None, timing: Literal["single", "back_to_back"] | None = None,
+            launch: Literal["graph", "process"] | None = None, host_scale: float | None = None, explain: bool | None = None,
+            chunk_B: float | str | None = None, pageable: bool | None = None, bidirectional: bool | None = None,
+            noise: int | None = None, samples: int | None = None, service_level: int | None = None,
+            round_trip: bool | None = None) -> kinds.P2p:
         """One copy between two devices, nothing else going on: keys("p2p") says what each key is."""
         return self._ask(kinds.P2p, "p2p", {"id": id, "solver": solver, "src": src, "dst": dst, "size_B": size_B,
             "transport": transport, "via": via, "engine": engine, "direction": direction, "timing": timing, "launch": launch,
@@ -76,7 +78,8 @@ class Questions:
             "round_trip": round_trip})
 
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
-              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str | dict[str, Any]] | None = None,
+              solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,
+              busy: str | Sequence[int | str | dict[str, Any]] | None = None,
               with_: Sequence[dict[str, Any]] | str | None = None,
               objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None,
               algorithm_file: str | None = None, top: int | None = None, nodes: int | None = None,
@@ -86,7 +89,7 @@ class Questions:
             "with": with_, "objective": objective, "library": library, "algorithm_file": algorithm_file, "top": top,
             "nodes": nodes, "groups": groups, "gpus_per_node": gpus_per_node})
 
-    def replay(self, trace: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
+    def replay(self, trace: str, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,
                options: dict[str, Any] | None = None, placement: str | Sequence[int | str] | None = None,
                ranks: int | None = None, library: str | None = None, algorithm_file: str | None = None,
                local: bool | None = None, host_scale: float | None = None, nvls: bool | None = None, nodes: int | None = None,
@@ -101,7 +104,7 @@ class Questions:
             "library_topology": library_topology, "p2p_level": p2p_level, "also": also, "repeat": repeat,
             "utilisation": utilisation, "network": network})
 
-    def rings(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
+    def rings(self, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,
               gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
               library: str | None = None, op: str | None = None, size_B: float | str | None = None,
               sizes_B: Sequence[int | str | list[int | str]] | str | None = None, nvls: bool | None = None,
@@ -115,11 +118,12 @@ class Questions:
             "pxn": pxn, "cross_nic": cross_nic, "gdr_level": gdr_level, "library_topology": library_topology,
             "p2p_level": p2p_level})
 
-    def routes(self, src: str | int, dst: str | int, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
-               size_B: float | str | None = None, k: int | None = None) -> kinds.Routes:
+    def routes(self, src: str | int, dst: str | int, *, id: Any | None = None,
+               solver: Literal["fluid", "fluid_simgrid", "native"] | None = None, size_B: float | str | None = None,
+               k: int | None = None) -> kinds.Routes:
         """Every way between two devices, ranked by predicted time: keys("routes") says what each key is."""
         return self._ask(kinds.Routes, "routes", {"id": id, "solver": solver, "src": src, "dst": dst, "size_B": size_B, "k": k})
 
-    def show(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None) -> kinds.Show:
+    def show(self, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None) -> kinds.Show:
         """What is wired to what on a platform, with rates, parameters and sources: keys("show") says what each key is."""
         return self._ask(kinds.Show, "show", {"id": id, "solver": solver})

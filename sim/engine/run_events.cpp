@@ -15,6 +15,7 @@ constexpr unsigned kEventsACheck = 256;  // source: ours, some 0.1 ms of events
 
 thread_local const std::function<void()>* event_check = nullptr;
 thread_local unsigned events = 0;
+thread_local bool on_simgrid = false;
 
 /// SimGrid would take what is negative for the end of all events, and the run would end early.
 double next_event_s(EventSource& source) {
@@ -31,7 +32,7 @@ void advance(EventSource& source) {
 }  // namespace
 
 void run_events(EventSource& source) {
-  long run = 0;
+  long run = on_simgrid ? kShort : 0;
   for (; run < kShort && next_event_s(source) != kNever; ++run) advance(source);
   if (run < kShort) return;
   const SimGridModule& simgrid = simgrid_module();
@@ -41,6 +42,9 @@ void run_events(EventSource& source) {
   }
   while (next_event_s(source) != kNever) advance(source);
 }
+
+SimGridLoop::SimGridLoop() : before_(on_simgrid) { on_simgrid = true; }
+SimGridLoop::~SimGridLoop() { on_simgrid = before_; }
 
 EventCheck::EventCheck(std::function<void()> check) : check_(std::move(check)), before_(event_check) {
   event_check = &check_;

@@ -25,6 +25,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/engine/scheduler.hpp"
 #include "sim/engine/simgrid_version.hpp"
+#include "sim/engine/whole_weights.hpp"
 #if SIMGRID_VERSION < 33500
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
@@ -66,8 +67,9 @@ simgrid::s4u::Engine* start_engine() {
 namespace s4u = simgrid::s4u;
 namespace routing = simgrid::kernel::routing;
 
-// SimGrid's sharing weight of a flow is its raw latency: it must be the same for all: 3.32 and 4.1 weight shares by it.
-constexpr double kRawLatency_s = 1;
+// SimGrid's penalty of a flow is its raw latency, if any of that has to be paid; otherwise 1.
+// source: ours, no time against any other, but more than none: a part whose penalty counts pays it
+constexpr double kPaidLatency_s = 1e-18;
 
 /// SimGrid's payloads are whole bytes. If ours are not, bytes and rates are counted in this fraction
 /// of a byte, which changes no time: a power of 2, so that only the payload is rounded.
@@ -87,17 +89,21 @@ class FlatZone final : public routing::NetZoneImpl {
  public:
   explicit FlatZone(const std::string& name) : NetZoneImpl(name) {}
 
-  void set_route(std::vector<simgrid::kernel::resource::StandardLinkImpl*> route) { route_ = std::move(route); }
+  void set_route(std::vector<simgrid::kernel::resource::StandardLinkImpl*> route, double raw_latency_s) {
+    route_ = std::move(route);
+    raw_latency_s_ = raw_latency_s;
+  }
 
  protected:
   void get_local_route(const routing::NetPoint*, const routing::NetPoint*, routing::Route* into,
                        double* latency) override {
     into->link_list_ = route_;
-    *latency = kRawLatency_s;
+    *latency = raw_latency_s_;
   }
 
  private:
   std::vector<simgrid::kernel::resource::StandardLinkImpl*> route_;
+  double raw_latency_s_ = 1;
 };
 
 /// Two hosts and the links between them: one a constraint, one more for each rate cap.
@@ -107,16 +113,20 @@ class Network {
 
   void run() const { engine_->run(); }
 
-  /// Starts a flow of work_B > 0 bytes now.
-  s4u::CommPtr start_flow(int activity);
+  /// Starts a flow of work_B > 0 bytes now: its parts, of which the first ends when it does.
+  std::vector<s4u::CommPtr> start_flow(int activity);
 
  private:
   s4u::Host* make_host(const std::string& name);
   s4u::Link* make_link(const std::string& name, double capacity_Bps);
-  void pay_no_latency();
+  void set_latency_factor();
+  s4u::CommPtr start_part(const Activity& what, const std::vector<WholeWeights::Times>& times, s4u::Link* cap,
+                          int part);
 
   const Problem& problem_;
+  WholeWeights weights_;
   double units_per_byte_;
+  double latency_factor_ = 0;  // of the part being started
   s4u::Engine* engine_;
   FlatZone* zone_;  // SimGrid destroys it
   s4u::Host* from_ = nullptr;
@@ -127,22 +137,25 @@ class Network {
 
 Network::Network(const Problem& problem)
     : problem_(problem),
+      weights_(problem),
       units_per_byte_(units_per_byte(problem)),
       engine_(start_engine()),
       zone_(new FlatZone("linkcast_flat")) {
 #if SIMGRID_VERSION >= 40000
   zone_->set_parent(engine_->get_netzone_root()->get_impl());
 #endif
-  pay_no_latency();
+  set_latency_factor();
   from_ = make_host("from");
   to_ = make_host("to");
   for (std::size_t c = 0; c < problem.capacity_Bps.size(); ++c) {
-    links_.push_back(make_link("constraint" + std::to_string(c), problem.capacity_Bps[c]));
+    links_.push_back(
+        make_link("constraint" + std::to_string(c), problem.capacity_Bps[c] * weights_.scale(static_cast<int>(c))));
   }
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     const double cap_Bps = problem.activities[a].rate_cap_Bps;
     if (cap_Bps == kInfinity) continue;
-    caps_[static_cast<int>(a)] = make_link("cap" + std::to_string(a), cap_Bps);
+    const int parts = weights_.parts(static_cast<int>(a));
+    caps_[static_cast<int>(a)] = make_link("cap" + std::to_string(a), cap_Bps * WholeWeights::all_parts(parts));
   }
   zone_->get_iface()->seal();
 }
@@ -166,30 +179,44 @@ s4u::Link* Network::make_link(const std::string& name, double capacity_Bps) {
 }
 
 /// Delays are timers of ours, so a flow that starts has none left.
-void Network::pay_no_latency() {
-  const auto none = [](double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
-                       const std::unordered_set<s4u::NetZone*>&) { return 0.0; };
+void Network::set_latency_factor() {
+  const auto factor = [this](double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
+                             const std::unordered_set<s4u::NetZone*>&) { return latency_factor_; };
 #if SIMGRID_VERSION >= 33500
-  zone_->get_iface()->set_latency_factor_cb(none);
+  zone_->get_iface()->set_latency_factor_cb(factor);
 #else
-  zone_->get_iface()->get_network_model()->set_lat_factor_cb(none);
+  zone_->get_iface()->get_network_model()->set_lat_factor_cb(factor);
 #endif
 }
 
-s4u::CommPtr Network::start_flow(int activity) {
+std::vector<s4u::CommPtr> Network::start_flow(int activity) {
   const Activity& what = problem_.activities[at(activity)];
+  const int parts = weights_.parts(activity);
+  std::vector<WholeWeights::Times> times;
+  for (const Use& use : what.uses) times.push_back(weights_.times(use, parts));
+  s4u::Link* cap = what.rate_cap_Bps < kInfinity ? caps_.at(activity) : nullptr;
+  std::vector<s4u::CommPtr> started;
+  for (int part = 0; part < parts; ++part) started.push_back(start_part(what, times, cap, part));
+  return started;
+}
+
+s4u::CommPtr Network::start_part(const Activity& what, const std::vector<WholeWeights::Times>& times, s4u::Link* cap,
+                                 int part) {
   std::vector<simgrid::kernel::resource::StandardLinkImpl*> route;
-  for (const Use& use : what.uses) {
+  for (std::size_t i = 0; i < what.uses.size(); ++i) {
     // A link listed w times is consumed w times
-    route.insert(route.end(), static_cast<std::size_t>(std::lround(use.weight)),
-                 links_[at(use.constraint)]->get_impl());
+    route.insert(route.end(), static_cast<std::size_t>(times[i][at(part)]),
+                 links_[at(what.uses[i].constraint)]->get_impl());
   }
-  if (what.rate_cap_Bps < kInfinity) route.push_back(caps_.at(activity)->get_impl());
-  zone_->set_route(std::move(route));
-  const double units = std::round(what.work_B * units_per_byte_);
+  if (cap != nullptr) route.push_back(cap->get_impl());
+  const double penalty = WholeWeights::slower(part);
+  zone_->set_route(std::move(route), penalty);
+  latency_factor_ = part == 0 ? 0 : kPaidLatency_s / penalty;
+  double units = std::max(1.0, std::round(what.work_B * units_per_byte_));
+  if (part > 0) units = std::ceil(2 * units / penalty) + 1;  // it moves as long as the first part does
   // The bytes come first: naming the second host starts the communication.
   s4u::CommPtr flow = s4u::Comm::sendto_init();
-  flow->set_payload_size(std::max(std::uint64_t{1}, static_cast<std::uint64_t>(units)));
+  flow->set_payload_size(static_cast<std::uint64_t>(units));
   return flow->set_source(from_)->set_destination(to_);
 }
 
@@ -211,10 +238,15 @@ class Run {
   Network network_;
   Scheduler scheduler_;
   Solution solution_;
-  std::unordered_map<const s4u::Activity*, std::pair<int, s4u::CommPtr>> flows_;
-  std::vector<s4u::CommPtr> done_;  // 3.32 needs them alive through their callback
-  std::vector<int> ended_;          // in this moment
-  bool moment_ends_ = false;        // a timer or release_ended() will look at ended_
+  struct Flow {
+    int activity = 0;
+    std::vector<s4u::CommPtr> parts{};
+  };
+  std::unordered_map<const s4u::Activity*, Flow> flows_;  // by their first parts
+  std::vector<s4u::CommPtr> done_;                        // 3.32 needs them alive through their callback
+  std::vector<s4u::CommPtr> older_;  // and what was cancelled until it has looked at what ended after that
+  std::vector<int> ended_;           // in this moment
+  bool moment_ends_ = false;         // a timer or release_ended() will look at ended_
 };
 
 Run::Run(const Problem& problem) : problem_(problem), network_(problem) {
@@ -257,15 +289,18 @@ void Run::start_flow(int activity) {
     end(activity);
     return;
   }
-  s4u::CommPtr flow = network_.start_flow(activity);
-  const s4u::Activity* key = flow.get();
-  flows_[key] = {activity, std::move(flow)};
+  std::vector<s4u::CommPtr> parts = network_.start_flow(activity);
+  const s4u::Activity* first = parts.front().get();
+  flows_[first] = {activity, std::move(parts)};
 }
 
 void Run::on_completion(const s4u::Activity& flow) {
   auto entry = flows_.extract(&flow);
-  const int activity = entry.mapped().first;
-  done_.push_back(std::move(entry.mapped().second));
+  if (entry.empty()) return;  // another part, cancelled
+  const int activity = entry.mapped().activity;
+  std::vector<s4u::CommPtr>& parts = entry.mapped().parts;
+  for (std::size_t part = 1; part < parts.size(); ++part) parts[part]->cancel();
+  done_.insert(done_.end(), parts.begin(), parts.end());
   const Activity& what = problem_.activities[at(activity)];
   for (const Use& use : what.uses) solution_.carried_B[at(use.constraint)] += use.weight * what.work_B;
   end(activity);
@@ -288,7 +323,8 @@ void Run::end_moment() {
 }
 
 void Run::release_ended() {
-  done_.clear();
+  older_.clear();
+  older_.swap(done_);
   std::vector<int> batch;
   std::vector<int> started;
   while (!ended_.empty()) {

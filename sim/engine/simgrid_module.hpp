@@ -13,7 +13,7 @@ struct SimGridModule {
   /// @param next_s, advance  what to ask the source by
   void (*run)(EventSource& source, double (*next_s)(EventSource&), void (*advance)(EventSource&));
   /// Runs a Problem on SimGrid's own network model. Starts the engine of this process, so it works once a process.
-  /// @param problem  has passed check_problem; all weights are whole numbers
+  /// @param problem  has passed check_problem
   /// @throws InvariantError  some activities never finished: their dependencies form a cycle
   Solution (*solve)(const Problem& problem);
 };

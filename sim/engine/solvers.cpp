@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -62,6 +63,8 @@ FluidModel::~FluidModel() {
 }
 
 Solution FluidModel::run_exactly(const Problem& problem) {
+  std::optional<SimGridLoop> loop;
+  if (on_simgrid_) loop.emplace();
   solver_.load(problem);
   run_events(solver_);
   Solution solution = solver_.take_solution();
@@ -70,7 +73,7 @@ Solution FluidModel::run_exactly(const Problem& problem) {
 }
 
 Solution FluidModel::run(const Problem& problem) {
-  Solution solution = ManyFlows::takes(problem) ? many_.run(problem) : run_exactly(problem);
+  Solution solution = !on_simgrid_ && ManyFlows::takes(problem) ? many_.run(problem) : run_exactly(problem);
   ++runs_;
   activities_ += problem.activities.size();
   log_.trace("fluid: {} activities, {} s", problem.activities.size(), solution.makespan_s);
@@ -82,20 +85,21 @@ namespace {
 /// The "native" solver: SimGrid's own network model, the reference for correctness. SimGrid's engine
 /// is one a process and cannot be reset, so each run is a fresh process: this program is executed
 /// again as a worker that reads the Problem and writes the Solution.
-/// Solution::limited_by stays empty: SimGrid does not tell.
-/// @limits  tens of milliseconds a run; weights must be whole numbers
+/// Solution::limited_by is what the fluid solver says: SimGrid does not tell.
+/// @limits  tens of milliseconds a run; weights: see WholeWeights
 class NativeSolver final : public Solver {
  public:
-  /// @throws InputError  a weight is not a whole number
   /// @throws InvariantError  the worker failed, or as in Solver::run
   Solution run(const Problem& problem) override;
+
+ private:
+  FluidModel fluid_;
 };
 
 // The worker is this same program (of the Python module, the one beside it), executed anew under another name:
 // serve_if_worker() runs before main() and finds the Problem on its standard input. A plain fork would inherit the
 // engine that "fluid" has started, with its clock and its sealed platform; and only a new program gets a bigger stack.
 
-constexpr double kWholeWeight = 1e-9;  // source: ours, what adding shares of a way may lose
 constexpr char kWorkerName[] = "linkcast-native-worker";
 
 // SimGrid recurses once a link of a connected component.
@@ -315,37 +319,41 @@ std::string ask_worker(const std::string& bytes) {
   return answer;
 }
 
-void check_weights(const Problem& problem) {
-  for (const Activity& activity : problem.activities) {
-    for (const Use& use : activity.uses) {
-      if (std::abs(use.weight - std::round(use.weight)) < kWholeWeight && use.weight > kWholeWeight) continue;
-      throw InputError(
-          "solver: native knows only flows that cross a link a whole number of times with all their bytes, "
-          "and here one takes " +
-          std::to_string(use.weight) + " times its bytes of a link: take fluid");
-    }
-  }
-}
-
 Solution NativeSolver::run(const Problem& problem) {
   check_problem(problem);
-  check_weights(problem);
   Solution solution = read_solution(ask_worker(write_problem(problem)));
   check_solution(problem, solution);
+  solution.limited_by = fluid_.run(problem).limited_by;
   return solution;
 }
 
 }  // namespace
 
-std::vector<std::string> solver_names() { return {"fluid", "native"}; }
+std::vector<std::string> solver_names() { return {"fluid", "fluid_simgrid", "native"}; }
 
 std::unique_ptr<Solver> make_solver(const std::string& name) {
   if (name == "fluid") return std::make_unique<FluidModel>();
+  if (name == "fluid_simgrid") return std::make_unique<FluidModel>(true);
   if (name == "native") return std::make_unique<NativeSolver>();
   std::string known;
   for (const std::string& each : solver_names()) known += (known.empty() ? "" : ", ") + each;
   throw InputError("unknown solver '" + name + "'; known: " + known);
 }
+
+namespace {
+
+std::string& chosen_solver() {
+  thread_local std::string name = "fluid";
+  return name;
+}
+
+}  // namespace
+
+SolverChoice::SolverChoice(std::string name) : before_(std::exchange(chosen_solver(), std::move(name))) {
+  if (chosen_solver() == "fluid_simgrid") loop_.emplace();
+}
+SolverChoice::~SolverChoice() { chosen_solver() = std::move(before_); }
+const std::string& SolverChoice::name() { return chosen_solver(); }
 
 std::string simgrid_version() {
   return std::to_string(SIMGRID_VERSION_MAJOR) + "." + std::to_string(SIMGRID_VERSION_MINOR) + "." +

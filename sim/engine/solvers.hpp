@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/engine/many_flows.hpp"
 #include "sim/engine/problem.hpp"
+#include "sim/engine/run_events.hpp"
 
 namespace linkcast {
 
@@ -40,6 +42,8 @@ class FluidSolver final : public EventSource {
 /// own clock and are the same bits whatever ran before, and whoever moves the time.
 class FluidModel final : public Solver {
  public:
+  /// @param on_simgrid  SimGrid's main loop moves all of a run, and ManyFlows none
+  explicit FluidModel(bool on_simgrid = false) : on_simgrid_(on_simgrid) {}
   /// Says how much it solved.
   ~FluidModel() override;
   Solution run(const Problem& problem) override;
@@ -47,6 +51,7 @@ class FluidModel final : public Solver {
  private:
   Solution run_exactly(const Problem& problem);
 
+  bool on_simgrid_;
   FluidSolver solver_;
   ManyFlows many_;
   log::Log log_{"engine"};
@@ -55,12 +60,30 @@ class FluidModel final : public Solver {
 
 /// The solvers of this build, by name:
 ///  "fluid"   our incremental max-min solver, its events drawn by SimGrid's clock: the default, many runs a process;
+///  "fluid_simgrid"  the same, moved by SimGrid's main loop from the first event on, and shared out at every end;
 ///  "native"  SimGrid's own network model: the reference for correctness. One run a process (SimGrid's engine is a
 ///            singleton), so each run is this program executed again as a worker.
 std::vector<std::string> solver_names();
 
 /// @throws InputError  unknown name; lists the known ones
 std::unique_ptr<Solver> make_solver(const std::string& name);
+
+/// While it lives, all forecasts of its thread take one solver: those of a part of a question too.
+class SolverChoice {
+ public:
+  /// @param name  of solver_names()
+  explicit SolverChoice(std::string name);
+  SolverChoice(const SolverChoice&) = delete;
+  SolverChoice& operator=(const SolverChoice&) = delete;
+  ~SolverChoice();
+
+  /// "fluid" where none lives.
+  [[nodiscard]] static const std::string& name();
+
+ private:
+  std::string before_;
+  std::optional<SimGridLoop> loop_;
+};
 
 /// SimGrid's, as it was built with: "3.32.0"
 std::string simgrid_version();

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sim/engine/solvers.hpp"
 #include "sim/forecast/host_path.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/machine/library.hpp"
@@ -111,7 +112,7 @@ CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const c
     placed.push_back(place_job(machine, call, {{0}, ask.gpus}));
     jobs.push_back(placed.back().job);
   }
-  Solver& solver = catalogue.solver("fluid");
+  Solver& solver = catalogue.solver(SolverChoice::name());
   if (jobs.size() == 1) return forecast_of(jobs.front(), run_alone(jobs.front(), solver));
   return forecast_together(jobs, run_together(jobs, machine.lone_node(), solver));
 }

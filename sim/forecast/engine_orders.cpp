@@ -9,6 +9,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/sort_near.hpp"
 
 namespace linkcast::copy {
 namespace {
@@ -280,8 +281,8 @@ CopyRuns run_copies(const Cluster& machine, Solver& solver, const CopyRequest& r
     const Solution& solution = runs.of(drawn);
     draws.push_back({std::move(drawn), &solution});
   }
-  std::sort(draws.begin(), draws.end(),
-            [](const Draw& a, const Draw& b) { return a.solution->makespan_s < b.solution->makespan_s; });
+  std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.firsts < b.firsts; });
+  sort_near(draws, [](const Draw& draw) { return draw.solution->makespan_s; });
   const Draw& median = draws[kOrders / 2];
   const uncertainty::Interval middle{draws[kOrders / 20].solution->makespan_s,
                                      draws[kOrders - 1 - kOrders / 20].solution->makespan_s};

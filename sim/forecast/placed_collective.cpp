@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
+#include "sim/engine/solvers.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
 #include "sim/machine/collective.hpp"
 #include "sim/machine/library.hpp"
@@ -64,7 +65,7 @@ PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& a
 activities::Plan placed_collective(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
                                    const PlacedCollective& asked, const PlacedNodes& where) {
   const PlacedJob placed = place_job(machine, asked, where);
-  activities::Plan plan = forecast_to_share(placed.job, catalogue.solver("fluid"));
+  activities::Plan plan = forecast_to_share(placed.job, catalogue.solver(SolverChoice::name()));
   share(placed.job, machine.cluster(), plan);
   return plan;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/sort_near.hpp"
 #include "sim/forecast/copies.hpp"
 #include "sim/plan/request.hpp"
 
@@ -82,8 +83,7 @@ Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r) {
   base.copies = {copy};
   Json out{{"size_B", copy.bytes}};
   out.update(copy.message ? routes_between(machine, solver, base, most) : routes_inside(machine, solver, base));
-  std::stable_sort(out["routes"].begin(), out["routes"].end(),
-                   [](const Json& a, const Json& b) { return a["time_s"].get<double>() < b["time_s"].get<double>(); });
+  sort_near(out["routes"].get_ref<Json::array_t&>(), [](const Json& route) { return route["time_s"].get<double>(); });
   out["bottleneck"] = out["routes"].front()["bottleneck"];
   out["warnings"] = Json::array();
   return out;

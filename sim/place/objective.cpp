@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/engine/solvers.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/place/placement_memory.hpp"
@@ -53,7 +54,7 @@ class Pattern final : public Objective {
       known = &shape->times.put(size_B, of_job([&] {
                                   return collective::forecast_alone(
                                       request_.machine->lone_node(), libraries().get(library_), shape->communicator,
-                                      request_.job.op, size_B, catalogue_.solver("fluid"));
+                                      request_.job.op, size_B, catalogue_.solver(SolverChoice::name()));
                                 }));
     Score score{known->time_s, known->low_s, known->high_s, known->time_s};
     score.told = false;

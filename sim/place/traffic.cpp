@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <unordered_map>
 
 #include "sim/base/limits.hpp"
+#include "sim/engine/flow_record.hpp"
 #include "sim/engine/fluid_engine.hpp"
+#include "sim/engine/solvers.hpp"
 #include "sim/forecast/collective_forecast.hpp"
 
 namespace linkcast::placement {
@@ -16,12 +19,11 @@ class Shared {
  public:
   Shared(const Traffic& own, const Capacity& capacity_Bps) {
     for (const activities::OwnLimit& limit : own.own_limits)
-      number_[activities::own_limit(static_cast<int>(number_.size()))] = fluid_.add_constraint(limit.capacity_Bps);
+      add_constraint(activities::own_limit(static_cast<int>(number_.size())), limit.capacity_Bps);
     for (const Activity& flow : own.flows) {
       work::look();
       for (const Use& use : flow.uses) {
-        const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
-        if (added) fluid_.add_constraint(capacity_Bps(use.constraint));
+        if (number_.count(use.constraint) == 0) add_constraint(use.constraint, capacity_Bps(use.constraint));
       }
     }
   }
@@ -38,20 +40,37 @@ class Shared {
     flow.uses = std::move(uses);
     for (int& queue : flow.queues) {
       const auto [number, added] = queue_.try_emplace(queue, 0);
-      if (added) number->second = fluid_.add_queue();
+      if (added) {
+        number->second = fluid_.add_queue();
+        if (record_) record_->add_queue();
+      }
       queue = number->second;
     }
-    return fluid_.start(flow);
+    const int handle = fluid_.start(flow);
+    if (record_) record_->start(handle, flow, fluid_.now_s());
+    return handle;
   }
   /// Until so many have ended, in seconds: what others move does not end.
   double run(std::size_t flows) {
-    for (std::size_t ended = 0; ended < flows; ended += fluid_.ended().size()) fluid_.advance(fluid_.next_event_s());
+    for (std::size_t ended = 0; ended < flows; ended += fluid_.ended().size()) {
+      fluid_.advance(fluid_.next_event_s());
+      for (const int handle : fluid_.ended())
+        if (record_) record_->end(handle, fluid_.now_s());
+    }
     fluid_.check_carried();
+    if (record_) record_->check(*make_solver("native"), fluid_.now_s());
     return fluid_.now_s();
   }
 
  private:
+  void add_constraint(int key, double capacity_Bps) {
+    const int number = number_[key] = fluid_.add_constraint(capacity_Bps);
+    if (record_) record_->add_constraint(number, capacity_Bps);
+  }
+
   FluidEngine fluid_;
+  /// For the solver that runs it again; null: none does.
+  std::unique_ptr<FlowRecord> record_ = SolverChoice::name() == "native" ? std::make_unique<FlowRecord>() : nullptr;
   std::unordered_map<int, int> number_, queue_;
 };
 
@@ -68,7 +87,7 @@ Traffic traffic_of(activities::Plan plan) {
 Traffic node_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
                      const std::string& op, double size_B, const std::vector<int>& gpus) {
   const collective::PlacedJob placed = collective::place_job(machine, {library, op, size_B}, {{0}, gpus});
-  return traffic_of(collective::forecast_to_share(placed.job, catalogue.solver("fluid")));
+  return traffic_of(collective::forecast_to_share(placed.job, catalogue.solver(SolverChoice::name())));
 }
 
 Traffic nodes_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/log.hpp"
+#include "sim/engine/solvers.hpp"
 #include "sim/machine/library_name.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
@@ -183,7 +184,8 @@ void refuse_elsewhere(const QueryKind& kind, const Json& query) {
 /// The answer of the query's own kind.
 KindAnswer by_kind(catalogue::Catalogue& catalogue, const Json& query, Memories* memories) {
   return [&catalogue, &query, memories](const catalogue::MachinePtr& machine, ObjectReader& r) {
-    Solver& solver = catalogue.solver(r.optional<std::string>("solver").value_or("fluid"));
+    const SolverChoice chosen(r.optional<std::string>("solver").value_or("fluid"));
+    Solver& solver = catalogue.solver(SolverChoice::name());
     const QueryKind& kind = query_kinds().get(r.required<std::string>("kind"));
     refuse_elsewhere(kind, query);
     return kind.answer({catalogue, machine, query, solver, memories != nullptr ? memories->of(kind) : nullptr}, r);

@@ -294,9 +294,9 @@ const KeyTable& common_keys() {
        .files = Files::kNone,
        .example = R"(["slow gpu0:2"])"},
       {.name = "solver",
-       .help = "fluid or native (SimGrid's own model, the reference: no rings through host memory or between nodes)",
+       .help = "fluid; fluid_simgrid (the same, moved by SimGrid's main loop); native (SimGrid's own network model)",
        .unset = "fluid",
-       .choices = {"fluid", "native"},
+       .choices = {"fluid", "fluid_simgrid", "native"},
        .example = "\"fluid\"",
        .cli = {.name = "--solver"}}};
   return table;

@@ -48,14 +48,21 @@ bool is_empty(const NetworkOp& op) {
 
 FlowNetwork::FlowNetwork(const Cluster& machine, const NetworkRequest& request)
     : machine_(machine), end_(request.end), plans_(request.plans) {
+  if (SolverChoice::name() == "native") record_ = std::make_unique<FlowRecord>();
   if (machine.nodes() > 1) return;
   for (std::size_t key = 0; key < machine.node().constraints().size(); ++key) constraint(static_cast<int>(key));
+}
+
+int FlowNetwork::add_constraint(double capacity_Bps) {
+  const int added = engine_.add_constraint(capacity_Bps);
+  if (record_) record_->add_constraint(added, capacity_Bps);
+  return added;
 }
 
 int FlowNetwork::constraint(int key) {
   const auto [entry, fresh] = number_.try_emplace(key, 0);
   if (!fresh) return entry->second;
-  const int added = engine_.add_constraint(machine_.capacity(key));
+  const int added = add_constraint(machine_.capacity(key));
   if (keys_.size() <= at(added)) keys_.resize(at(added) + 1);
   keys_[at(added)] = key;
   return entry->second = added;
@@ -63,7 +70,10 @@ int FlowNetwork::constraint(int key) {
 
 int FlowNetwork::queue(int key) {
   const auto [entry, fresh] = queue_of_.try_emplace(key, 0);
-  if (fresh) entry->second = engine_.add_queue();
+  if (fresh) {
+    entry->second = engine_.add_queue();
+    if (record_) record_->add_queue();
+  }
   return entry->second;
 }
 
@@ -135,7 +145,7 @@ long FlowNetwork::start_prepared(int prepared) {
 }
 
 int FlowNetwork::add_limit(const activities::OwnLimit& limit) {
-  const int constraint = engine_.add_constraint(limit.capacity_Bps);
+  const int constraint = add_constraint(limit.capacity_Bps);
   if (keys_.size() <= at(constraint)) keys_.resize(at(constraint) + 1);
   keys_[at(constraint)] = kOwnLimit;
   return constraint;
@@ -174,6 +184,7 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
       for (int& before : next_.after) before = handles_.at(at(before));
     }
     const int handle = engine_.start(as_planned ? activity : next_);
+    if (record_) record_->start(handle, as_planned ? activity : next_, engine_.now_s());
     if (place_of_.size() <= at(handle)) place_of_.resize(at(handle) + 1);
     place_of_[at(handle)] = place;
     handles_.push_back(handle);
@@ -184,6 +195,7 @@ void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
   engine_.advance(to_s);
   for (const int handle : engine_.ended()) {
+    if (record_) record_->end(handle, engine_.now_s());
     const int place = place_of_[at(handle)];
     Running& running = running_[at(place)];
     if (--running.activities > 0) continue;
@@ -192,6 +204,11 @@ void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
     free_.push_back(place);
   }
   if (ended.size() > 1) std::sort(ended.begin(), ended.end());
+}
+
+void FlowNetwork::check_ended() const {
+  engine_.check_all_ended();
+  if (record_) record_->check(*make_solver("native"), engine_.now_s());
 }
 
 std::vector<LinkUse> FlowNetwork::link_use() {

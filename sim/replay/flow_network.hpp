@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/engine/flow_record.hpp"
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/replay/network.hpp"
@@ -79,7 +80,7 @@ class FlowNetwork : public ReplayNetwork {
   void advance(double to_s, std::vector<long>& ended) final;
   [[nodiscard]] std::vector<LinkUse> link_use() final;
   [[nodiscard]] Json warnings() const final { return warnings_; }
-  void check_ended() const final { engine_.check_all_ended(); }
+  void check_ended() const final;
 
  protected:
   /// @param machine  outlives the network
@@ -121,9 +122,11 @@ class FlowNetwork : public ReplayNetwork {
   int common_limit(const activities::OwnLimit& limit);
   int constraint(int key);
   int queue(int key);
+  int add_constraint(double capacity_Bps);
 
   const Cluster& machine_;
   FluidEngine engine_;
+  std::unique_ptr<FlowRecord> record_;          ///< for the solver that runs it again; null: none does
   std::vector<int> keys_;                       ///< by constraint of the engine; kOwnLimit: of no key
   std::unordered_map<int, int> common_limits_;  ///< by key: constraints of the engine
   std::unordered_map<int, int> number_;         ///< of the engine's constraint, by key

@@ -86,7 +86,6 @@ ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectRe
   request.nodes = positive(r, "nodes");
   request.gpus_per_node = positive(r, "gpus_per_node");
   read_own(request, r);
-  if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
   request.transport = r.optional<std::string>("transport").value_or("");
   request.network = r.optional<std::string>("network").value_or("");
   request.utilisation = r.optional<bool>("utilisation").value_or(false);

@@ -58,7 +58,7 @@ CHANGES = (  # to one of the above: a value that it cannot have
     (REPLAY, "trace", ("no-such-trace", "", 4)), (REPLAY, "ranks", ("2", 1.5)),
     (REPLAY, "placement", ([0, 0, 1, 2], [0, 1], [9, 1, 2, 3])),
     (REPLAY, "options", ({"ranks": 0}, {"colour": "red"}, {"ranks": "many"}, {"forward": "10"}, [1])),
-    (REPLAY, "solver", ("native",)), (REPLAY, "host_scale", (-1, "fast")), (REPLAY, "nodes", (2, 0)),
+    (REPLAY, "solver", ("oracle",)), (REPLAY, "host_scale", (-1, "fast")), (REPLAY, "nodes", (2, 0)),
     (REPLAY, "gpus_per_node", (2, 0)),
     (REPLAY, "library", ("nccl-3",)), (REPLAY, "transport", ("peer",)), (REPLAY, "platform", ("rtx2080-sli",)),
     (PLACE, "ranks", (0, 9, "4")), (PLACE, "job", ("all_reduce", "all_reduce:8M", "fold:1MiB", {}, {"op": "fold", "size_B": 8}, 8)),

@@ -1,5 +1,6 @@
 // Random problems: the two solvers against each other, and symmetries that any solver must keep.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <string>
@@ -70,17 +71,33 @@ void require_same(const std::vector<double>& left, const std::vector<double>& ri
   }
 }
 
+void require_agreement(const Problem& problem) {
+  const Solution fluid = solve("fluid", problem);
+  const Solution native = solve("native", problem);
+  require_same(fluid.start_s, native.start_s, 1);
+  require_same(fluid.finish_s, native.finish_s, 1);
+  require_same(fluid.carried_B, native.carried_B, 1);
+}
+
 }  // namespace
 
 TEST_CASE("fluid and native agree on random problems", "[physics]") {
   for (unsigned seed = 1; seed <= 150; ++seed) {
     INFO("seed " << seed);
-    const Problem problem = random_problem(seed);
-    const Solution fluid = solve("fluid", problem);
-    const Solution native = solve("native", problem);
-    require_same(fluid.start_s, native.start_s, 1);
-    require_same(fluid.finish_s, native.finish_s, 1);
-    require_same(fluid.carried_B, native.carried_B, 1);
+    require_agreement(random_problem(seed));
+  }
+}
+
+TEST_CASE("fluid and native agree where weights are fractions, short ones and others", "[physics]") {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    Problem problem = random_problem(seed);
+    int number = static_cast<int>(seed);
+    for (Activity& activity : problem.activities)
+      for (Use& use : activity.uses)
+        if (++number % 3 != 0)
+          use.weight = seed % 3 == 0 ? (1 + number % 20) / 7.0 : 0.01 + 3 * std::abs(std::sin(number));
+    require_agreement(problem);
   }
 }
 

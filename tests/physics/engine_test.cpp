@@ -1,12 +1,16 @@
 // Closed-form cases for both solvers, with the arithmetic in sight, and the two against each other.
 #include <cmath>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
+#include "sim/engine/flow_record.hpp"
+#include "sim/engine/fluid_engine.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
@@ -87,10 +91,27 @@ TEST_CASE("a weight is paid in capacity, and shares stay equal in rate", "[physi
   CHECK_THAT(solution.carried_B[0], WithinRel(120 + 2 * 60.0, kExact));
 }
 
-TEST_CASE("a fractional weight is exact in fluid and refused by native", "[physics]") {
-  const Problem problem{{100}, 0, {flow(100, {{0, 1.5}})}};
-  require_finish(solve("fluid", problem), {1.5});
-  CHECK_THROWS_AS(solve("native", problem), InputError);
+TEST_CASE("a fractional weight is exact", "[physics]") {
+  const auto solver = GENERATE(std::string("fluid"), std::string("native"));
+  require_finish(solve(solver, {{100}, 0, {flow(100, {{0, 1.5}})}}), {1.5});
+  // x + 18/17 x = 70 gives 34 B/s each; 34 B end at 1 s; then 36 B more alone at 70 B/s
+  require_finish(solve(solver, {{70}, 0, {flow(70, {{0, 1}}), flow(34, {{0, 18.0 / 17}})}}), {1 + 36.0 / 70, 1});
+}
+
+TEST_CASE("weights that are no short fractions are exact", "[physics]") {
+  const auto solver = GENERATE(std::string("fluid"), std::string("native"));
+  const double pi = 3.14159265358979, root = 1.41421356237310, small = 1e-3 * pi;
+  // x (1 + pi + root) = 100 on link 0; each flow of 50 B, or 50 B and what then is left of 1000 B alone
+  const double together_s = 50 * (1 + pi + root) / 100;
+  require_finish(
+      solve(solver, {{100, 1000}, 0, {flow(50, {{0, 1}}), flow(1050, {{0, pi}}), flow(50, {{0, root}, {1, pi}})}}),
+      {together_s, together_s + 1000 * pi / 100, together_s});
+  // A cap of 20 B/s; the other one has 100 - 20 pi of 100 B/s, and link 1 is taken by one flow alone
+  require_finish(
+      solve(solver, {{100, 10}, 0, {capped(20, flow(40, {{0, pi}, {1, small}})), flow((100 - 20 * pi) * 2, {{0, 1}})}}),
+      {2, 2});
+  // As few as 1 of 1000: x (pi + 3.14e-3) = 100
+  require_finish(solve(solver, {{100}, 0, {flow(100, {{0, pi}}), flow(100, {{0, small}})}}), {pi + small, pi + small});
 }
 
 TEST_CASE("a rate cap binds and leaves the rest to others", "[physics]") {
@@ -278,6 +299,53 @@ TEST_CASE("a wrong solution is caught", "[physics]") {
   SECTION("ended after the end") { solution.makespan_s = 2; }
   SECTION("an activity missing") { solution.finish_s.pop_back(); }
   CHECK_THROWS_AS(check_solution(problem, solution), InvariantError);
+}
+
+TEST_CASE("fluid_simgrid is fluid on SimGrid's main loop", "[physics]") {
+  const Problem problem{
+      {100, 70}, 1, {queued({0}, flow(200, {{0, 1}, {1, 0.3}}, 0.1)), queued({0}, flow(50, {{0, 1}}))}};
+  const Solution fluid = solve("fluid", problem);
+  const Solution moved = solve("fluid_simgrid", problem);
+  CHECK(fluid.finish_s == moved.finish_s);
+  CHECK(fluid.carried_B == moved.carried_B);
+  std::ifstream maps("/proc/self/maps");
+  const std::string libraries{std::istreambuf_iterator<char>(maps), {}};
+  CHECK(libraries.find("libsimgrid") != std::string::npos);  // nothing else loads it
+}
+
+TEST_CASE("activities that came one by one are run again by native", "[physics]") {
+  FluidEngine engine;
+  FlowRecord record;
+  const auto add = [&](double capacity_Bps) {
+    record.add_constraint(engine.add_constraint(capacity_Bps), capacity_Bps);
+  };
+  const auto start = [&](const Activity& activity) {
+    const int handle = engine.start(activity);
+    record.start(handle, activity, engine.now_s());
+    return handle;
+  };
+  const auto end_next = [&] {
+    for (bool ended = false; !ended;) {
+      engine.advance(engine.next_event_s());
+      for (const int handle : engine.ended()) record.end(handle, engine.now_s()), ended = true;
+    }
+  };
+  add(100);
+  engine.add_queue();
+  record.add_queue();
+  const int first = start(queued({0}, flow(100, {{0, 1}}, 0.25)));
+  start(after({first}, flow(30, {{0, 0.3}})));
+  engine.advance(0.125);
+  start(queued({0}, flow(50, {{0, 1.5}})));
+  end_next();
+  add(40);
+  start(flow(1e18, {{1, 1}}));  // of those that others move: it does not end here
+  end_next();
+  end_next();
+  record.check(*make_solver("native"), engine.now_s());
+  const int last = start(flow(10, {{0, 1}}));
+  record.end(last, engine.now_s() + 0.05);  // too early: alone it takes 0.1 s
+  CHECK_THROWS_AS(record.check(*make_solver("native"), engine.now_s() + 0.05), InvariantError);
 }
 
 }  // namespace linkcast::test::engine_test

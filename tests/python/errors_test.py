@@ -267,10 +267,11 @@ class OfOtherQuestions(program.InFolder):
                               ({"library": "mpi-openmpi", "transport": "mpi_network"}, ("--library", "mpi-openmpi", "--transport", "mpi_network"))):
             self.assertEqual(json.loads(run(*words, *options).stdout)["time_s"], answers([{**query, **more}])[0]["time_s"])
 
-    def test_native(self):
-        done = run("predict", "collective", "-p", "leonardo", "--op", "all_reduce", "--nodes", "2", "--gpus-per-node", "4", "--size", "1GiB", "--solver",
-                   "native")
-        self.assert_refused(done, "error: --solver: native knows only flows that cross a link a whole number of times")
+    def test_all_solvers_between_nodes(self):
+        words = ("predict", "collective", "-p", "leonardo", "--op", "all_reduce", "--nodes", "2", "--gpus-per-node", "4", "--size", "1GiB", "--json")
+        times = [json.loads(run(*words, "--solver", solver).stdout)["time_s"] for solver in ("fluid", "fluid_simgrid", "native")]
+        self.assertEqual(times[0], times[1])
+        self.assertAlmostEqual(times[2] / times[0], 1, delta=1e-9)
 
 
 class Found(program.InFolder):

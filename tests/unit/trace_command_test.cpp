@@ -125,7 +125,7 @@ TEST_CASE("wrong replays, imports and fits of traces", "[unit][trace]") {
       {replay + "--transport mpi_network", "--transport: is of messages between nodes, and needs --nodes\n"},
       {replay + "--nodes 0", "--nodes: must be 1 or more\n"},
       {replay + "--nodes 2 --gpus-per-node 0", "--gpus-per-node: must be 1 or more\n"},
-      {replay + "--solver native", "--solver: a replay knows fluid alone\n"},
+      {replay + "--solver oracle", "unknown solver 'oracle'; known: fluid, fluid_simgrid, native\n"},
       {"whatif " + replay, "whatif needs at least one edit, e.g. --remove gpu0-gpu4\n"},
       {"whatif " + replay + "--slow gpu0:2 --timeline not-written.json", "--timeline: is of one run"},
       {"replay tests --platform alps", "tests: is a folder, not a file\n"},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
+#include "sim/engine/solvers.hpp"
 #include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/machine/collective.hpp"
@@ -145,7 +146,7 @@ Plan MachineNetwork::message_of_curve(const NetworkOp& op) {
   activities::ClusterProblem problem(machine());
   const activities::PlannedMessage stages = activities::add_message(problem, message);
   Plan plan;
-  plan.alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
+  plan.alone_s = catalogue_.solver(SolverChoice::name()).run(problem.problem()).makespan_s;
   uncertainty::Terms terms(node().calibration(), plan.alone_s);
   std::set<std::string> extrapolated;
   uncertainty::add_message(machine(), stages, message.bytes, terms, said());
@@ -180,7 +181,7 @@ void MachineNetwork::share_engines(const activities::Message& message, Activity&
 
 /// With nothing else going on it takes the forecast's time.
 Plan MachineNetwork::forecast(const collective::CollectiveJob& job) {
-  Plan plan = collective::forecast_to_share(job, catalogue_.solver("fluid"));
+  Plan plan = collective::forecast_to_share(job, catalogue_.solver(SolverChoice::name()));
   said().insert(plan.warnings.begin(), plan.warnings.end());
   return plan;
 }
@@ -263,7 +264,7 @@ Plan MachineNetwork::copy(const NetworkOp& op, bool behind) {
   transfer.single = true;
   activities::ProblemBuilder alone_builder(node());
   const activities::PlannedTransfer lone = alone_builder.add(transfer);
-  const Solution alone = catalogue_.solver("fluid").run(alone_builder.problem());
+  const Solution alone = catalogue_.solver(SolverChoice::name()).run(alone_builder.problem());
   Plan plan;
   plan.alone_s = alone.makespan_s;
   const uncertainty::Terms terms = uncertainty::terms_of_copy(alone_builder, alone, lone, op.size_B);
