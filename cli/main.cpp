@@ -40,6 +40,7 @@ void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   add_serve(app, context);
   add_ui(app, context);
   add_emulate(app, context);
+  add_export(app, context);
   add_whatif(app, context);
   add_sweep(app, context);
   add_record(app, context);

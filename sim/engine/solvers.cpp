@@ -22,6 +22,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
+#include "sim/engine/plan_record.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/run_events.hpp"
 #include "sim/engine/simgrid_module.hpp"
@@ -74,6 +75,7 @@ Solution FluidModel::run_exactly(const Problem& problem) {
 
 Solution FluidModel::run(const Problem& problem) {
   Solution solution = !on_simgrid_ && ManyFlows::takes(problem) ? many_.run(problem) : run_exactly(problem);
+  if (PlanRecord* record = PlanRecord::current()) record->add(problem, solution);
   ++runs_;
   activities_ += problem.activities.size();
   log_.trace("fluid: {} activities, {} s", problem.activities.size(), solution.makespan_s);

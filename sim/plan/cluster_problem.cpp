@@ -8,8 +8,10 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/engine/plan_record.hpp"
 #include "sim/machine/adaptive_routing.hpp"
 #include "sim/plan/host_memory.hpp"
+#include "sim/plan/link_name.hpp"
 #include "sim/plan/wire_bound.hpp"
 
 namespace linkcast::activities {
@@ -137,6 +139,8 @@ int ClusterProblem::add(Activity activity) {
 
 const Problem& ClusterProblem::problem() {
   settle();
+  if (PlanRecord* record = PlanRecord::current())
+    record->name_links(problem_, [this](int constraint) { return link_name(*cluster_, keys_[at(constraint)]); });
   return problem_;
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
+#include "sim/engine/plan_record.hpp"
+#include "sim/plan/link_name.hpp"
 
 namespace linkcast::activities {
 
@@ -44,6 +46,8 @@ std::vector<int> PlanProblem::add(const Plan& plan) {
     places.push_back(static_cast<int>(problem_.activities.size()));
     problem_.activities.push_back(std::move(activity));
   }
+  if (PlanRecord* record = PlanRecord::current())
+    record->name_links(problem_, [this](int constraint) { return link_name(machine_, key(constraint)); });
   return places;
 }
 
