@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/corpus"))
 import compare  # noqa: E402
 import machines  # noqa: E402
 import queries  # noqa: E402
+import solvers  # noqa: E402
 from allowed import Allowed  # noqa: E402
 
 CORPUS = ROOT / "tests/corpus/corpus.py"
@@ -239,6 +240,27 @@ class Run(InFolder):
         given = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
         self.assertEqual([given[0], given[2]], [{"line": 1}, {"line": 3}])
         self.assertEqual(given[1]["crash"], "signal 6")
+
+class Solvers(InFolder):
+    def test_differences_of_answers(self):
+        other = {**ANSWER, "versions": {"git": "another"}}
+        self.assertEqual(solvers.apart(ANSWER, other), 0)
+        self.assertAlmostEqual(solvers.apart(ANSWER, {**ANSWER, "time_s": ANSWER["time_s"] * (1 + 1e-6)}), 1e-6, delta=1e-9)
+        for wrong in ({"bottleneck": ["gpu1->gpu0"]}, {"bottleneck": []}, {"error": "no"}):
+            self.assertEqual(solvers.apart(ANSWER, {**ANSWER, **wrong}), float("inf"))
+
+    def test_ties_are_broken_alike(self):
+        flows = [["gpu7", "gpu5", 26686], ["gpu5", "gpu2", 53], ["gpu2", "gpu1", 3145728], ["gpu1", "gpu0", 91],
+                 ["gpu1", "gpu0", 268435456], ["gpu5", "gpu0", 512]]
+        for query in ({"kind": "flows", "platform": "nd-h100-v5", "flows": flows},
+                      {"kind": "routes", "platform": "lumi", "src": "gpu5", "dst": "gpu1"}):
+            fluid, native = answers([{**query, "solver": solver} for solver in ("fluid", "native")])
+            self.assertLess(solvers.apart(fluid, native), 1e-9)
+
+    def test_no_deliberate_mistake_among_them(self):
+        some_of = solvers.corpus(1)
+        self.assertGreaterEqual(len(some_of), 9)
+        self.assertFalse([query for some in some_of.values() for query in some if str(query["id"]).startswith("wrong")])
 
 
 if __name__ == "__main__":
