@@ -68,6 +68,11 @@ def apart(one: object, other: object) -> float:
     return 0.0 if one == other else float("inf")
 
 
+def without_warnings(answer: dict, late: bool) -> dict:
+    """The one of sharing late is not said where all is shared at once."""
+    return {key: value for key, value in answer.items() if key != "warnings"} if late else answer
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=Path, required=True)
@@ -84,7 +89,8 @@ def main() -> int:
         late = [any(LATE in text for text in answer.get("warnings", [])) for answer in first]
         largest = []
         for solver in SOLVERS[1:]:
-            differences = [apart(a, b) for a, b in zip(first, by_solver[solver][0])]
+            differences = [apart(without_warnings(a, is_late), without_warnings(b, is_late))
+                           for a, b, is_late in zip(first, by_solver[solver][0], late)]
             largest.append(max((each for each, is_late in zip(differences, late) if not is_late), default=0.0))
             bad += [f"{solver}: {each:.3g}: {json.dumps(query)}: {answer.get('error', '')}"
                     for query, each, is_late, answer in zip(some, differences, late, by_solver[solver][0])
