@@ -180,7 +180,8 @@ class Replay(Answer):
     kind: Literal["replay"]  #: that of the query
     platform: str  #: name of the machine
     time_s: float  #: makespan
-    time_low_s: float | None  #: lower end of its 90 % interval; null where a pipe would have to be read again
+    #: lower end of its 90 % interval; null with interval false, and where a pipe would have to be read again
+    time_low_s: float | None
     time_high_s: float | None  #: upper end
     makespan_s: float  #: from the first event to the last
     step_time_s: float | None  #: median step; null without markers

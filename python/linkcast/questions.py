@@ -93,15 +93,16 @@ class Questions:
                options: dict[str, Any] | None = None, placement: str | Sequence[int | str] | None = None,
                ranks: int | None = None, library: str | None = None, algorithm_file: str | None = None,
                local: bool | None = None, host_scale: float | None = None, nvls: bool | None = None, nodes: int | None = None,
-               gpus_per_node: int | None = None, transport: str | None = None, library_topology: str | None = None,
+               gpus_per_node: int | None = None, interval: bool | None = None, transport: str | None = None,
+               library_topology: str | None = None,
                p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                also: Sequence[dict[str, Any]] | str | None = None, repeat: int | None = None, utilisation: bool | None = None,
                network: Literal["cluster", "node"] | None = None) -> kinds.Replay:
         """An application's trace on a machine: keys("replay") says what each key is."""
         return self._ask(kinds.Replay, "replay", {"id": id, "solver": solver, "trace": trace, "options": options,
             "placement": placement, "ranks": ranks, "library": library, "algorithm_file": algorithm_file, "local": local,
-            "host_scale": host_scale, "nvls": nvls, "nodes": nodes, "gpus_per_node": gpus_per_node, "transport": transport,
-            "library_topology": library_topology, "p2p_level": p2p_level, "also": also, "repeat": repeat,
+            "host_scale": host_scale, "nvls": nvls, "nodes": nodes, "gpus_per_node": gpus_per_node, "interval": interval,
+            "transport": transport, "library_topology": library_topology, "p2p_level": p2p_level, "also": also, "repeat": repeat,
             "utilisation": utilisation, "network": network})
 
     def rings(self, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None,

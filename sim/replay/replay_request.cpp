@@ -89,6 +89,7 @@ ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectRe
   request.transport = r.optional<std::string>("transport").value_or("");
   request.network = r.optional<std::string>("network").value_or("");
   request.utilisation = r.optional<bool>("utilisation").value_or(false);
+  request.interval = r.optional<bool>("interval").value_or(true);
   if (r.has("repeat")) request.repeat = positive(r, "repeat");
   request.parts = {read_part(r)};
   read_also(r, request.parts);

@@ -156,7 +156,7 @@ Json jobs_json(const ReplayResult& result) {
   for (const JobTimes& job : result.jobs) {
     Json row{{"trace", job.trace}, {"gpus", job.gpus}};
     put_times(row, job);
-    if (result.interval) put_ends(row, "step_time", job.step_interval);
+    put_ends(row, "step_time", job.step_interval);
     jobs.push_back(std::move(row));
   }
   return jobs;
@@ -190,8 +190,7 @@ Json to_json(const ReplayResult& result) {
   if (result.utilisation) out["utilisation"] = *result.utilisation;
   out["events"] = result.events;
   out["warnings"] = result.warnings;
-  if (!result.interval) return out;
-  put_ends(out, "time", *result.interval);
+  put_ends(out, "time", result.interval.value_or(ReplayInterval{}));
   put_ends(out, "step_time", result.jobs.front().step_interval);
   return out;
 }

@@ -118,8 +118,31 @@ TEST_CASE("replay: the interval of a step, and of each job", "[replay]") {
   CHECK(result["time_low_s"] < result["makespan_s"]);
   CHECK(result["makespan_s"] < result["time_high_s"]);
   CHECK(result["jobs"][0]["step_time_low_s"] == result["step_time_low_s"]);
-  request.interval = false;
-  CHECK_FALSE(replay::to_json(replay::replay(test::catalogue(), request)).contains("time_low_s"));
+}
+
+TEST_CASE("replay: without interval its ends are null, and all else is the same", "[replay]") {
+  Json query{{"kind", "replay"}, {"platform", "hgx-h200"}, {"trace", "data_parallel"}};
+  query["also"] = Json::array({{{"trace", "data_parallel"}, {"options", {{"ranks", 2}}}}});
+  query["options"] = {{"ranks", 4}};
+  Json with = query::answer_or_throw(test::catalogue(), query, "test");
+  query["interval"] = true;
+  CHECK(query::answer_or_throw(test::catalogue(), query, "test")["time_low_s"] == with["time_low_s"]);
+  query["interval"] = false;
+  Json without = query::answer_or_throw(test::catalogue(), query, "test");
+  for (const std::string end : {"time_low_s", "time_high_s", "step_time_low_s", "step_time_high_s"}) {
+    CHECK(with.at(end).is_number());
+    CHECK(without.at(end).is_null());
+    with.erase(end);
+    without.erase(end);
+  }
+  for (Json* answer : {&with, &without})
+    for (Json& job : (*answer)["jobs"])
+      for (const char* end : {"step_time_low_s", "step_time_high_s"}) {
+        CHECK(job.at(end).is_null() == (answer == &without));
+        job.erase(end);
+      }
+  for (Json* answer : {&with, &without}) answer->erase("inputs");
+  CHECK(with == without);
 }
 
 TEST_CASE("replay: a message of no bytes takes the start-up", "[replay]") {

@@ -116,6 +116,12 @@ KeyTable machine_keys() {
            .least = 1,
            .example = "1",
            .cli = {.name = "--gpus-per-node"}},
+          {.name = "interval",
+           .type = ValueType::kFlag,
+           .help = "the 90 % interval, from two more runs; false: one run, and its ends are null",
+           .unset = "true",
+           .example = "false",
+           .cli = {.name = "--interval", .opposite = "--no-interval"}},
           {.name = "transport",
            .help = "of messages between nodes, as of p2p",
            .unset = "what the library would take",
@@ -146,7 +152,9 @@ KeyTable time_results() {
   return query::joined(
       {{{.name = "platform", .help = "name of the machine", .required = true},
         number("time_s", "makespan"),
-        number("time_low_s", "lower end of its 90 % interval; null where a pipe would have to be read again", true),
+        number("time_low_s",
+               "lower end of its 90 % interval; null with interval false, and where a pipe would have to be read again",
+               true),
         number("time_high_s", "upper end", true),
         number("makespan_s", "from the first event to the last")},
        step_results()});
