@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <string_view>
@@ -17,6 +16,8 @@
 #include "sim/base/packed_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/records/plain_object.hpp"
+#include "sim/records/trace_keys.hpp"
 
 namespace linkcast {
 /// Reads lines of a trace in one pass, for speed.
@@ -39,52 +40,7 @@ class TraceLine {
 
 namespace {
 
-/// By first letter.
-enum Key : unsigned {
-  kAfter,
-  kCopy,
-  kGroup,
-  kHost,
-  kId,
-  kKind,
-  kName,
-  kOp,
-  kPart,
-  kPeer,
-  kRank,
-  kRecorded,
-  kRecording,
-  kSize,
-  kSlowdown,
-  kStream,
-  kTag,
-  kTime,
-  kKeys
-};
-constexpr std::array<std::string_view, kKeys> kNames{
-    "after", "copy", "group",         "host_s",      "id",     "kind",     "name",   "op",  "part",
-    "peer",  "rank", "recorded_at_s", "recording_s", "size_B", "slowdown", "stream", "tag", "time_s"};
-
-constexpr std::size_t kLetters = 26;
-/// Of the first name that begins with a letter, or a later one.
-constexpr std::array<unsigned char, kLetters> kFirst = [] {
-  std::array<unsigned char, kLetters> first{};
-  for (std::size_t letter = 0; letter < kLetters; ++letter)
-    while (first[letter] < kKeys && kNames[first[letter]].front() < static_cast<char>('a' + letter)) ++first[letter];
-  return first;
-}();
-
-/// @param text  behind the opening quote of a key, with more behind it than a name has. @returns  kKeys: none of them,
-/// or written with escapes
-Key key_at(const char* text) {
-  const auto letter = static_cast<std::size_t>(*text - 'a');
-  if (letter >= kLetters) return kKeys;
-  for (unsigned key = kFirst[letter]; key < kKeys && kNames[key].front() == *text; ++key) {
-    const std::string_view name = kNames[key];
-    if (std::memcmp(text, name.data(), name.size()) == 0 && text[name.size()] == '"') return static_cast<Key>(key);
-  }
-  return kKeys;
-}
+using namespace trace_keys;
 
 constexpr unsigned bit(Key key) { return 1U << static_cast<unsigned>(key); }
 constexpr unsigned kAlways = bit(kRank) | bit(kKind);
@@ -125,59 +81,84 @@ bool kind_of(std::string_view text, TraceKind& kind) {
   return true;
 }
 
-using Value = simdjson::ondemand::value;
+/// A value as simdjson has it, in the words of a PlainObject.
+class Value {
+ public:
+  explicit Value(simdjson::ondemand::value value) : value_(value) {}
+  template <class To>
+  bool get(To& to) {
+    return value_.get<To>().get(to) == simdjson::SUCCESS;
+  }
+  template <class Number, class Do>
+  bool each(const Do& act) {
+    simdjson::ondemand::array all;
+    if (value_.get_array().get(all) != simdjson::SUCCESS) return false;
+    for (auto each : all) {
+      Number number{};
+      if (each.get<Number>().get(number) != simdjson::SUCCESS || !act(number)) return false;
+    }
+    return true;
+  }
 
-bool text_of(Value& value, std::string& to) {
+ private:
+  simdjson::ondemand::value value_;
+};
+
+template <class Source>
+bool text_of(Source& value, std::string& to) {
   std::string_view text;
-  if (value.get_string().get(text) != simdjson::SUCCESS) return false;
+  if (!value.get(text)) return false;
   to.assign(text);
   return true;
 }
 
-bool real_of(Value& value, double least, double most, double& to) {
-  return value.get_double().get(to) == simdjson::SUCCESS && to >= least && to <= most && !std::signbit(to);
+bool is_within(double value, double least, double most) {
+  return value >= least && value <= most && !std::signbit(value);
 }
 
-bool small_of(Value& value, int& to) {
+template <class Source>
+bool real_of(Source& value, double least, double most, double& to) {
+  return value.get(to) && is_within(to, least, most);
+}
+
+template <class Source>
+bool small_of(Source& value, int& to) {
   std::int64_t whole = 0;
-  if (value.get_int64().get(whole) != simdjson::SUCCESS) return false;
+  if (!value.get(whole)) return false;
   to = static_cast<int>(whole);
   return whole >= 0 && whole <= std::numeric_limits<int>::max();
 }
 
-bool after_of(Value& value, std::vector<std::int64_t>& to) {
-  simdjson::ondemand::array all;
-  if (value.get_array().get(all) != simdjson::SUCCESS) return false;
-  for (auto each : all) {
-    std::int64_t id = 0;
-    if (each.get_int64().get(id) != simdjson::SUCCESS) return false;
+template <class Source>
+bool after_of(Source& value, std::vector<std::int64_t>& to) {
+  return value.template each<std::int64_t>([&](std::int64_t id) {
     to.push_back(id);
-  }
-  return true;
+    return true;
+  });
 }
 
-bool recorded_of(Value& value, TraceEvent& event) {
-  simdjson::ondemand::array all;
-  if (value.get_array().get(all) != simdjson::SUCCESS) return false;
+template <class Source>
+bool recorded_of(Source& value, TraceEvent& event) {
   std::array<double, 2> ends_s{};
   std::size_t count = 0;
-  for (auto each : all) {
-    Value one;
-    if (count == ends_s.size() || each.get(one) != simdjson::SUCCESS) return false;
-    if (!real_of(one, 0, kLongest_s, ends_s[count++])) return false;
-  }
+  const bool fits = value.template each<double>([&](double one_s) {
+    if (count == ends_s.size() || !is_within(one_s, 0, kLongest_s)) return false;
+    ends_s[count++] = one_s;
+    return true;
+  });
   event.recorded = RecordedTime{ends_s[0], ends_s[1]};
-  return count == ends_s.size() && ends_s[1] >= ends_s[0];
+  return fits && count == ends_s.size() && ends_s[1] >= ends_s[0];
 }
 
 /// One key's value into the event.
-bool take(Key key, Value& value, TraceEvent& event) {
+template <class Source>
+bool take(Key key, Source& value, TraceEvent& event) {
   switch (key) {
     case kRank:
       return small_of(value, event.rank);
     case kKind: {
       std::string_view text;
-      return value.get_string().get(text) == simdjson::SUCCESS && kind_of(text, event.kind);
+      return value.get(text) && kind_of(text, event.kind);
     }
     case kStream:
       return text_of(value, event.stream);
@@ -190,7 +171,7 @@ bool take(Key key, Value& value, TraceEvent& event) {
     case kPart:
       return text_of(value, event.part);
     case kId:
-      return value.get_int64().get(event.id.emplace()) == simdjson::SUCCESS;
+      return value.get(event.id.emplace());
     case kAfter:
       return after_of(value, event.after);
     case kTime:
@@ -211,6 +192,18 @@ bool take(Key key, Value& value, TraceEvent& event) {
     default:
       return recorded_of(value, event);
   }
+}
+
+/// A line as linkcast writes it. @returns  false of any other, right or wrong
+bool read_plain(std::string_view text, TraceEvent& event, unsigned& seen) {
+  PlainObject line(text);
+  for (const char* name = nullptr; line.next(name);) {
+    const Key key = key_at(name);
+    if (key == kKeys || (seen & bit(key)) != 0) return false;
+    seen |= bit(key);
+    if (!line.pass(kNames[key].size()) || !take(key, line, event)) return false;
+  }
+  return line.ended();
 }
 
 /// Whether the event has what its kind needs and nothing else, and all of it fits the header.
@@ -244,7 +237,7 @@ bool TraceLine::Parser::read(std::string_view text, TraceEvent& event, unsigned&
     const Key key = key_at(name.raw());
     if (key == kKeys || (seen & bit(key)) != 0) return false;
     seen |= bit(key);
-    Value value = field.value();
+    Value value(field.value());
     if (!take(key, value, event)) return false;
   }
   const char* rest = nullptr;
@@ -257,7 +250,12 @@ TraceLine::~TraceLine() = default;
 bool TraceLine::read(std::string_view text, const TraceHeader& header, std::vector<std::int64_t>& last_ids,
                      TraceEvent& event) {
   unsigned seen = 0;
-  if (!parser_->read(text, event, seen) || !fits(event, seen, header)) return false;
+  if (!read_plain(text, event, seen)) {
+    seen = 0;
+    event.clear();
+    if (!parser_->read(text, event, seen)) return false;
+  }
+  if (!fits(event, seen, header)) return false;
   const bool marker = event.kind == TraceKind::kSync || event.kind == TraceKind::kStep;
   if (marker && (seen & bit(kStream)) == 0) event.stream.clear();
   std::int64_t& last_id = last_ids[static_cast<std::size_t>(event.rank)];
