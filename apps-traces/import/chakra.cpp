@@ -418,6 +418,7 @@ void write_rank(const std::string& path, int rank, const Settings& settings, Tra
       if (!streams.same_stream(i, earlier)) event.after.push_back(ids[earlier]);
       if (--waiting[earlier] == 0) streams.forget(earlier);
     }
+    if (waiting[i] == 0) streams.forget(i);
     sink.event(event);
   }
 }

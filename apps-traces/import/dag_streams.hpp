@@ -3,6 +3,7 @@
 // it does not depend on.
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace linkcast {
@@ -15,29 +16,42 @@ class DagStreams {
   explicit DagStreams(std::size_t operations) : done_(operations), place_(operations) {}
   /// @param resource  streams of different resources are never shared
   /// @param before    operations that this one waits for
-  /// @returns  the name of its stream: the resource, and a number from the second on
-  std::string add(std::size_t operation, const std::string& resource, const std::vector<std::size_t>& before);
+  /// @returns  the name of its stream, until the next call: the resource, and a number from the second on
+  const std::string& add(std::size_t operation, const std::string& resource, const std::vector<std::size_t>& before);
   /// The same where all operations of a resource run one after the other, in the order in which they are added: it has
   /// one stream. @param queue  resource that only this function is given
-  std::string add_to_queue(std::size_t operation, const std::string& queue, const std::vector<std::size_t>& before);
+  const std::string& add_to_queue(std::size_t operation, const std::string& queue,
+                                  const std::vector<std::size_t>& before);
   /// Nobody will wait for this operation any more.
-  void forget(std::size_t operation) { done_[operation] = {}; }
+  void forget(std::size_t operation) { Clock().swap(done_[operation]); }
   [[nodiscard]] bool same_stream(std::size_t one, std::size_t other) const { return place_[one] == place_[other]; }
 
  private:
-  using Clock = std::vector<std::uint32_t>;  ///< per stream: how many of its operations have ended for sure
+  struct Known {
+    std::uint32_t stream = 0, ended = 0;
+  };
+  /// Entries of streams whose last operation has ended for sure, in their order: how many of its operations. It may
+  /// have gone on since.
+  using Clock = std::vector<Known>;
   struct Stream {
-    std::string resource, name;
-    std::uint32_t length = 0;
+    std::uint32_t resource = 0;
+    std::string name;
     Clock last{};  ///< of a queue: when its last operation has ended
   };
 
-  [[nodiscard]] Clock ended(const std::vector<std::size_t>& before) const;
-  const std::string& put(std::size_t operation, std::size_t stream, Clock clock);
+  void join(Clock& clock, const Clock& other);
+  [[nodiscard]] Clock ended(const std::vector<std::size_t>& before);
+  std::uint32_t resource(const std::string& name);
+  std::uint32_t open(std::uint32_t resource, const std::string& name);
+  const std::string& put(std::size_t operation, std::uint32_t stream, Clock clock);
 
-  std::vector<Stream> streams_;
-  std::vector<Clock> done_;         ///< when an operation has ended
-  std::vector<std::size_t> place_;  ///< the stream of each operation
+  std::unordered_map<std::string, std::uint32_t> numbers_{};  ///< of resources
+  std::vector<std::uint32_t> resources_{};                    ///< how many streams each has
+  std::vector<Stream> streams_{};
+  std::vector<std::uint32_t> lengths_{};  ///< operations of each stream
+  std::vector<Clock> done_;               ///< when an operation has ended
+  std::vector<std::uint32_t> place_;      ///< the stream of each operation
+  Clock joined_{};                        ///< while two are joined
 };
 
 /// Topological order: each index comes after those that it waits for; the given order decides between the rest.

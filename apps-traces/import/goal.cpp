@@ -214,6 +214,7 @@ class RankWriter {
     for (const std::size_t i : order) {
       ids[i] = ++id;
       event(ops[i], i, before[i], ids, streams);
+      if (waiting[i] == 0) streams.forget(i);
       for (const std::size_t earlier : before[i])
         if (--waiting[earlier] == 0) streams.forget(earlier);
     }
