@@ -102,6 +102,66 @@ class OpenIds {
   std::uint32_t room_ = 0, first_ = 0, count_ = 0;
 };
 
+inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // source: Knuth, vol. 3, section 6.4
+
+/// Values by numbers that come and go: open addressing, so that it allocates nothing but when it grows.
+class NumberMap {
+ public:
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  /// @param number  is not in it
+  void add(long number, int value) {
+    if (2 * ++count_ > slots_.size()) grow();
+    put({number, value, true});
+  }
+  /// @param number  is in it. @returns  its value
+  int take(long number) {
+    std::size_t hole = home(number);
+    while (slots_[hole].number != number || !slots_[hole].held) hole = after(hole);
+    const int value = slots_[hole].value;
+    // Slots behind move up, unless that would be before where its search begins.
+    for (std::size_t at = after(hole); slots_[at].held; at = after(at)) {
+      if (distance(home(slots_[at].number), at) < distance(hole, at)) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole].held = false;
+    --count_;
+    return value;
+  }
+
+ private:
+  static constexpr int kHalf = 32;  // bits: of a product the low ones depend on few of the number's
+  struct Slot {
+    long number = 0;
+    int value = 0;
+    bool held = false;
+  };
+
+  [[nodiscard]] std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const {
+    return (to - from) & (slots_.size() - 1);
+  }
+  /// Numbers that follow each other lie apart: side by side, each that goes would cost a look at all.
+  [[nodiscard]] std::size_t home(long number) const {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(number) * kGolden) >> kHalf) & (slots_.size() - 1);
+  }
+  void put(const Slot& slot) {
+    std::size_t at = home(slot.number);
+    while (slots_[at].held) at = after(at);
+    slots_[at] = slot;
+  }
+  void grow() {
+    constexpr std::size_t kLeast = 16;  // source: ours, four lines of the cache
+    std::vector<Slot> before(std::max(kLeast, 2 * slots_.size()));
+    before.swap(slots_);
+    for (const Slot& slot : before)
+      if (slot.held) put(slot);
+  }
+
+  std::vector<Slot> slots_{};  ///< a power of two
+  std::size_t count_ = 0;
+};
+
 /// What is to come, earliest first; of one time in the order in which it was set. Ranks that do the same have timers of
 /// the same time: those are one entry of the heap, in whose list they stand in their order.
 template <class What>
@@ -172,7 +232,6 @@ class Timers {
   };
 
   static std::size_t place_of(double time_s) {
-    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // source: Knuth, vol. 3, section 6.4
     constexpr int kBits = std::countr_zero(kRecent);
     return static_cast<std::size_t>((std::bit_cast<std::uint64_t>(time_s) * kGolden) >> (64 - kBits));
   }

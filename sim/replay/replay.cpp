@@ -97,8 +97,7 @@ void Replay::settle() {
     const int index = woken_[i];
     if (i + 1 < woken_.size()) rank(woken_[i + 1]).prefetch();
     rank(index).woken = false;
-    const StreamSet ready = rank(index).ready;
-    ready.each(rank(index).streams.size(), [&](std::size_t s) { try_start({index, static_cast<int>(s)}); });
+    rank(index).ready.each([&](std::size_t s) { try_start({index, static_cast<int>(s)}); });
     go_on(index);
   }
   woken_.clear();
@@ -279,7 +278,7 @@ void Replay::issue(int index) {
     if (tracks_path_) paths_[static_cast<std::size_t>(index)].streams.resize(queue + 1);
   }
   StreamState& on = at.streams[queue];
-  if (!on.busy) at.ready.add(queue);
+  if (!on.busy && !on.blocked) at.ready.add(queue);
   on.queue.push() = {event, now_s_ + job_of(at).launch_s, -1};
   if (tracks_path_) paths({index, event->queue}).queue.push().issued = host_path(index);
   try_start({index, event->queue});
@@ -299,11 +298,18 @@ void Replay::pass_step(int index, const FedEvent& event) {
 
 /// Starts the first event of the queue if it may run now, or sets a timer for when it may.
 void Replay::try_start(Place place) {
-  const RankState& at = rank(place.rank);
+  RankState& at = rank(place.rank);
   StreamState& on = stream(place);
-  if (on.busy || on.queue.empty()) return;
-  const Issued& next = on.queue.front();
-  if (next.event->any_before([&](std::int64_t id) { return at.open.is_open(id); })) return;
+  if (on.busy || on.blocked || on.queue.empty()) return;
+  Issued& next = on.queue.front();
+  on.blocked = next.event->any_before([&](std::int64_t id) {
+    next.waits_for = id;
+    return at.open.is_open(id);
+  });
+  if (on.blocked) {
+    if (at.ready.park(static_cast<std::size_t>(place.stream))) at.parked.emplace(next.waits_for, place.stream);
+    return;
+  }
   const double gap_s = job_of(at).gap_s;
   double start_s = next.ready_s;
   enum { kLaunch, kStream, kRelease } last = kLaunch;  // what it waited for last
@@ -369,17 +375,28 @@ void Replay::set_speed(StreamState& on, const RankState& at) const {
   on.speed = at.communicating > 0 ? 1 / on.current->slowdown(job_of(at).slowdown) : 1;
 }
 
-/// What waits for this event at the head of a stream. Behind the head, the end of the head comes later anyway.
+/// What waits for this event at the head of a stream. Behind the head, the end of the head comes later anyway. Of all
+/// that a blocked one waits for the end of what blocks it is the last so far: what else has not ended blocks it next.
 void Replay::release(int index, std::int64_t id, const CriticalPath& path) {
   RankState& at = rank(index);
-  at.ready.each(at.streams.size(), [&](std::size_t s) {
+  const auto free = [&](std::size_t s) {
     StreamState& on = at.streams[s];
-    if (on.busy || on.queue.empty()) return;
-    Issued& next = on.queue.front();
-    if (!next.event->any_before([&](std::int64_t before) { return before == id; })) return;
-    next.released_s = now_s_;
+    on.blocked = false;
+    on.queue.front().released_s = now_s_;
     if (tracks_path_) paths({index, static_cast<int>(s)}).queue.front().release = path;
+  };
+  at.ready.each([&](std::size_t s) {
+    const StreamState& on = at.streams[s];
+    if (on.busy || on.queue.empty()) return;
+    const Issued& next = on.queue.front();
+    if (on.blocked ? next.waits_for == id : next.event->any_before([&](std::int64_t one) { return one == id; }))
+      free(s);
   });
+  if (at.parked.empty()) return;
+  for (auto one = at.parked.lower_bound(id); one != at.parked.end() && one->first == id; one = at.parked.erase(one)) {
+    free(static_cast<std::size_t>(one->second));
+    at.ready.add(static_cast<std::size_t>(one->second));
+  }
 }
 
 /// Kernels of collectives come or go: compute on the rank's other streams gets slower or faster.
@@ -388,7 +405,7 @@ void Replay::communicate(int index, int more) {
   const bool before = at.communicating > 0;
   at.communicating = static_cast<short>(at.communicating + more);
   if ((at.communicating > 0) == before) return;
-  at.compute_on.each(at.streams.size(), [&](std::size_t s) {
+  at.compute_on.each([&](std::size_t s) {
     StreamState& on = at.streams[s];
     if (!on.busy || on.current->kind != TraceKind::kCompute) return;
     on.left_s = std::max(0.0, on.left_s - (now_s_ - on.since_s) * on.speed);

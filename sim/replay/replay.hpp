@@ -1,16 +1,15 @@
 #pragma once
 // Runs traces on a machine: the CPU of each rank issues, streams run what was issued, the network does the rest.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <unordered_map>
 
 #include "sim/engine/event_source.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
 #include "sim/replay/queues.hpp"
+#include "sim/replay/stream_set.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/trace_feed.hpp"
 
@@ -23,41 +22,20 @@ inline constexpr int kPendingLaunches = 1024;
 /// An event that the CPU has put onto a stream.
 struct Issued {
   FedEvent* event = nullptr;
-  double ready_s = 0;      ///< the launch has reached the GPU
-  double released_s = -1;  ///< when the last of what it waits for ended; negative: all had before it was issued
+  double ready_s = 0;          ///< the launch has reached the GPU
+  double released_s = -1;      ///< when the last of what it waits for ended; negative: all had before it was issued
+  std::int64_t waits_for = 0;  ///< of a stream that is blocked: an id that is open
 };
 
 struct alignas(kCacheLine) StreamState {
   Fifo<Issued> queue{};
   unsigned version = 0;  ///< timers of older versions mean nothing
   bool busy = false, has_run = false;
+  bool blocked = false;         ///< the first of its queue waits for an event that has not ended
   FedEvent* current = nullptr;  ///< while busy
   double since_s = 0;           ///< when the last event ended; while it computes: left_s holds for this moment
   double left_s = 0;            ///< compute: time it still takes at full speed
   double speed = 1;             ///< compute
-};
-
-/// A set of a rank's streams. Of the later ones it knows only whether there may be one: whoever goes through it looks.
-class StreamSet {
- public:
-  void add(std::size_t stream) { bits_ |= bit(stream); }
-  void remove(std::size_t stream) {
-    if (stream < kLater) bits_ &= ~bit(stream);
-  }
-  /// In ascending order. @param count  of all streams
-  template <class Do>
-  void each(std::size_t count, const Do& act) const {
-    for (std::uint64_t left = bits_; left != 0; left &= left - 1) {
-      const auto first = static_cast<std::size_t>(std::countr_zero(left));
-      act(first);
-      for (std::size_t stream = kLater + 1; first == kLater && stream < count; ++stream) act(stream);
-    }
-  }
-
- private:
-  static constexpr std::size_t kLater = 63;
-  static std::uint64_t bit(std::size_t stream) { return std::uint64_t{1} << std::min(stream, kLater); }
-  std::uint64_t bits_ = 0;
 };
 
 /// What most events look at is in two lines.
@@ -66,7 +44,7 @@ struct alignas(kCacheLine) RankState {
   double host_s = 0;            ///< the CPU has come as far as this
   double turned_s = 0;          ///< when it turned to the pending event
   std::vector<StreamState> streams{};
-  StreamSet ready{};            ///< streams that have something to run and run nothing
+  StreamSet ready{};            ///< streams that have something to run and run nothing, but for those that are parked
   int issued = 0;               ///< and not yet finished
   bool ended = false;           ///< the trace has no more for this rank
   bool woken = false;           ///< something it may have waited for has ended
@@ -81,7 +59,8 @@ struct alignas(kCacheLine) RankState {
   short computing = 0;      ///< streams that compute; both are of what was issued
   int local = 0;            ///< which rank of the job
   int gpu = 0;
-  int steps = 0;  ///< markers passed
+  int steps = 0;                              ///< markers passed
+  std::multimap<std::int64_t, int> parked{};  ///< streams, by the id that they wait for, that are not in `ready`
 
   [[nodiscard]] double computed_until_s(double now_s) const {
     return computing > 0 ? computed_s + (now_s - computes_since_s) : computed_s;
@@ -286,12 +265,12 @@ class Replay final : public EventSource {
   std::vector<RankPath> paths_;  ///< of each; none: not asked for
   std::vector<JobView> views_;
   Timers<Timer> timers_{};
-  std::deque<Meeting> meetings_;             ///< places that they take one after the other
-  std::vector<int> free_meetings_;           ///< of these
-  std::unordered_map<long, int> by_ticket_;  ///< meetings on the network
-  std::multimap<double, int> late_;          ///< off the network, and not ended: compute beside them slowed them
-  NetworkOp asked_{};                        ///< of the network
-  std::vector<int> moved_ranks_;             ///< of what has just moved
+  std::deque<Meeting> meetings_;     ///< places that they take one after the other
+  std::vector<int> free_meetings_;   ///< of these
+  NumberMap by_ticket_{};            ///< meetings on the network
+  std::multimap<double, int> late_;  ///< off the network, and not ended: compute beside them slowed them
+  NetworkOp asked_{};                ///< of the network
+  std::vector<int> moved_ranks_;     ///< of what has just moved
   std::vector<long> tickets_ended_;
   std::vector<int> woken_;  ///< ranks, in order
   bool tracks_path_ = true;
