@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -49,6 +50,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
     };
     auto feed = std::make_unique<TraceFeed>(open(), part.ranks, request.local);
     if (jobs.empty() && request.repeat > 1) feed->repeat(request.repeat, open);
+    if (!part.text && std::filesystem::is_regular_file(part.trace)) feed->is_file(part.trace);
     feed->share(runs);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     const std::optional<bool> recorded = feed->header().nvls;

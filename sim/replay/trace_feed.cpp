@@ -9,6 +9,8 @@
 namespace linkcast::replay {
 namespace {
 
+constexpr std::size_t kMostKept = 65536;  // source: ours, 4 MiB, several times what concurrent runs keep
+
 bool is_exchange(const TraceEvent& event) {
   return event.part == "exchange" || communicates(event.kind) || event.peer >= 0;
 }
@@ -19,6 +21,7 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
     : reader_(std::move(reader)), header_(reader_->header()), groups_(header_.groups), local_(local) {
   if (ranks <= 0) ranks = header_.ranks;
   names_.resize(at(ranks));
+  counts_.assign(at(header_.ranks), 0);
   share(1);
   if (ranks == header_.ranks) return;
   for (auto& [name, members] : groups_) {
@@ -44,29 +47,43 @@ void TraceFeed::leave(int run) {
 }
 
 /// @returns  false after the last
-bool TraceFeed::read() {
+bool TraceFeed::read(int rank) {
   if (failed_) std::rethrow_exception(failed_);
   try {
-    return read_more();
+    return read_more(rank);
   } catch (const InputError&) {
     failed_ = std::current_exception();
     throw;
   }
 }
 
-bool TraceFeed::read_more() {
+bool TraceFeed::read_more(int rank) {
   if (ended_) return false;
   if (read_ == nullptr) read_ = take_whole();
-  while (true) {
-    while (!reader_->next(*read_)) {
-      ended_ = !once_more();
-      if (ended_) return false;
-    }
+  if (!path_.empty() && events_.size() > kMostKept) look_by_rank();
+  do {
+    if (!next_event(rank)) return false;
     shift_ids(*read_);
-    if (!local_ || !is_exchange(*read_)) break;
-  }
+  } while (local_ && is_exchange(*read_));
   hand_out();
   return true;
+}
+
+/// The next one of this rank if the trace is read by rank, else of any.
+bool TraceFeed::next_event(int rank) {
+  if (by_rank_) return by_rank_->next(rank, *read_);
+  while (!reader_->next(*read_)) {
+    ended_ = !once_more();
+    if (ended_) return false;
+  }
+  if (!path_.empty()) ++counts_[at(read_->rank)];
+  return true;
+}
+
+/// Later events alone are read so; where the trace is repeated, ids of all ranks decide those of the next time.
+void TraceFeed::look_by_rank() {
+  const std::string path = std::exchange(path_, {});
+  if (ranks() == header_.ranks && again_ == nullptr) by_rank_ = RankReaders::open(path, counts_);
 }
 
 FedEvent* TraceFeed::take_event() {
@@ -223,29 +240,24 @@ void TraceFeed::number_call(int rank, FedEvent& event) {
 
 TraceFeed::Messages& TraceFeed::messages_of(int rank, const TraceEvent& event) {
   constexpr std::size_t kFew = 16;  // ours: those are looked through
+  constexpr int kSideBits = 32;     // twice kMostRanks need 21
   Names& names = names_[at(rank)];
   const bool sends = event.kind == TraceKind::kSend;
-  const long side = 2L * event.peer + (sends ? 1 : 0);
-  Messages* found = nullptr;
-  if (!event.tag.empty()) {
-    found = &names.of_tagged[fmt::format("{}#{}", side, event.tag)];
-  } else if (names.messages.size() <= kFew) {
+  const std::uint64_t tag = event.tag.empty() ? 0 : static_cast<std::uint64_t>(tags_.add(event.tag)) + 1;
+  const std::uint64_t side = (tag << kSideBits) + 2 * static_cast<std::uint64_t>(event.peer) + (sends ? 1 : 0);
+  if (names.messages.size() <= kFew) {
     for (Messages& known : names.messages)
       if (known.side == side) return known;
   } else if (const auto known = names.place_of.find(side); known != names.place_of.end()) {
     return names.messages[known->second];
   }
-  if (found == nullptr) {
-    found = &names.messages.emplace_back();
-    if (names.messages.size() > kFew)
-      for (std::size_t i = names.place_of.size(); i < names.messages.size(); ++i)
-        names.place_of.emplace(i + 1 < names.messages.size() ? names.messages[i].side : side, i);
-  }
-  if (found->lane >= 0) return *found;
   const int from = sends ? rank : event.peer;
   const int to = sends ? event.peer : rank;
-  *found = {side, new_lane(fmt::format("m{}>{}#{}", from, to, event.tag), {}), 0};
-  return *found;
+  names.messages.push_back({side, new_lane(fmt::format("m{}>{}#{}", from, to, event.tag), {}), 0});
+  if (names.messages.size() > kFew)
+    for (std::size_t i = names.place_of.size(); i < names.messages.size(); ++i)
+      names.place_of.emplace(names.messages[i].side, i);
+  return names.messages.back();
 }
 
 int TraceFeed::new_lane(const std::string& name, Lane lane) {

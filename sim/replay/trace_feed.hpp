@@ -10,6 +10,7 @@
 #include "sim/base/index.hpp"
 #include "sim/records/trace.hpp"
 #include "sim/replay/fed_event.hpp"
+#include "sim/replay/rank_readers.hpp"
 
 namespace linkcast::replay {
 
@@ -60,6 +61,8 @@ class TraceFeed {
 
   /// The trace so many times, one after the other. @param again  opens it once more
   void repeat(int times, std::function<std::unique_ptr<TraceReader>()> again);
+  /// The trace is this file: where much of it would have to be kept it may be read once more.
+  void is_file(std::string path) { path_ = std::move(path); }
   /// So many runs take its events; before the first.
   void share(int runs);
   /// Each event as it was read too; before the first.
@@ -82,7 +85,7 @@ class TraceFeed {
   FedEvent* next(int rank, int run) {
     FedEvent*& cursor = cursors_[at(run)][at(rank)];
     while (cursor == nullptr)
-      if (!read()) return nullptr;
+      if (!read(rank)) return nullptr;
     FedEvent* event = cursor;
     cursor = event->next;
     __builtin_prefetch(cursor);
@@ -100,7 +103,7 @@ class TraceFeed {
   };
   /// Messages with one rank, one way, and one tag.
   struct Messages {
-    long side = 0;  ///< twice the peer, one more: sends
+    std::uint64_t side = 0;  ///< number of the tag, then twice the peer, one more: sends
     int lane = FedEvent::kNone;
     std::uint32_t turns = 0;
   };
@@ -108,14 +111,15 @@ class TraceFeed {
   struct Names {
     std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
     int streams = 0;
-    std::vector<int> queue_of{};                            ///< by number of the stream's name; kNone: not met
-    std::vector<std::uint32_t> calls_of{};                  ///< by number of the group
-    std::vector<Messages> messages{};                       ///< without a tag
-    std::unordered_map<long, std::size_t> place_of{};       ///< in these, by side: of more than a few
-    std::unordered_map<std::string, Messages> of_tagged{};  ///< the others
+    std::vector<int> queue_of{};            ///< by number of the stream's name; kNone: not met
+    std::vector<std::uint32_t> calls_of{};  ///< by number of the group
+    std::vector<Messages> messages{};
+    std::unordered_map<std::uint64_t, std::size_t> place_of{};  ///< in these, by side: of more than a few
   };
-  bool read();
-  bool read_more();
+  bool read(int rank);
+  bool read_more(int rank);
+  bool next_event(int rank);
+  void look_by_rank();
   void hand_out();
   void put(int rank, bool last);
   void number(int rank, FedEvent& event);
@@ -132,10 +136,13 @@ class TraceFeed {
   bool once_more();
 
   std::unique_ptr<TraceReader> reader_;
+  std::string path_{};                      ///< empty: it cannot be read by rank
+  std::unique_ptr<RankReaders> by_rank_{};  ///< instead of reader_; null: no need, or no use
+  std::vector<long> counts_;                ///< by recorded rank: events that were read
   TraceHeader header_;
   std::map<std::string, std::vector<int>> groups_;
   std::vector<Names> names_;  ///< per rank
-  NameTable streams_{}, group_names_{}, ops_{};
+  NameTable streams_{}, group_names_{}, ops_{}, tags_{};
   std::vector<int> lane_of_group_{};                   ///< by number of its name
   std::unordered_map<std::string, int> lane_names_{};  ///< groups, and pairs of ranks with a tag
   std::vector<Lane> lanes_{};
