@@ -10,7 +10,7 @@ namespace linkcast {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr long kShort = 1L << 20;        // source: ours, some 0.3 s of events; SimGrid's libraries take 20 ms to load
+constexpr long kShort = 1L << 22;  // source: ours, some 1.2 s of events; SimGrid's libraries take 20 ms and 28 MiB
 constexpr unsigned kEventsACheck = 256;  // source: ours, some 0.1 ms of events
 
 thread_local const std::function<void()>* event_check = nullptr;

@@ -62,7 +62,7 @@ class Clock final : public EventSource {
 }  // namespace
 
 TEST_CASE("engine: SimGrid moves the time of what is left of a long run", "[engine]") {
-  constexpr long kEvents = (1L << 20) + 10;
+  constexpr long kEvents = (1L << 22) + 10;
   for (int run = 0; run < 2; ++run) {
     Clock clock(kEvents);
     run_events(clock);
