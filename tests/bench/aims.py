@@ -22,8 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import goal_patterns  # noqa: E402
 import many_queries  # noqa: E402
 
+GOAL_OPERATIONS = 640000
 COUNTS = {"place": 500, "flows_12": 3000}
 MANY = 10000
 NODES, GPUS_PER_NODE = 8192, 4
@@ -108,6 +110,22 @@ def replays(folder: Path) -> list[Case]:
             Case("replay/reading", ["check", str(few)], amount=megabytes, unit="MB/s")]
 
 
+def goals(folder: Path, program: Path) -> list[Case]:
+    """Messages of GOAL files, in one run and with an interval. @param program  imports them"""
+    cases = []
+    for pattern in goal_patterns.PATTERNS:
+        for ranks in (8, 64):
+            goal, trace = folder / f"{pattern}-{ranks}.goal", folder / f"{pattern}-{ranks}.jsonl"
+            text, operations = goal_patterns.goal(pattern, ranks, GOAL_OPERATIONS)
+            goal.write_text(text)
+            subprocess.run([program, "import", "goal", goal, "--out", trace], stderr=subprocess.DEVNULL, check=True)
+            name, replay = f"replay/goal {pattern}, {ranks} ranks", ["replay", str(trace), "--platform", "hgx-h200", *(["--nodes", str(ranks // 8)] if ranks > 8 else [])]
+            cases += [Case(f"{name}, import", ["import", "goal", str(goal)], amount=operations, unit="operations/s"),
+                      Case(name, replay, amount=operations, unit="operations/s"),
+                      Case(f"{name}, one run", [*replay, "--no-interval"], amount=operations, unit="operations/s")]
+    return cases
+
+
 def scale() -> list[Case]:
     cases = [Case(f"scale/{op}/{kind}", ["predict", "collective", *fabric_edit(kind), "--nodes", str(NODES), "--gpus-per-node", str(GPUS_PER_NODE),
                                          "--op", op, "--size", "2MiB"])
@@ -183,7 +201,7 @@ def main() -> int:
     o = parser.parse_args()
     start = Case("start", ["predict", "p2p", "--platform", "p100-dgx1", "--src", "gpu0", "--dst", "gpu1", "--size", "1MiB"])
     with tempfile.TemporaryDirectory() as folder:
-        cases = [start, *(many() if "many".startswith(o.only[:4]) else []), *(replays(Path(folder)) if "replay".startswith(o.only[:6]) else []), *scale(), *growth()]
+        cases = [start, *(many() if "many".startswith(o.only[:4]) else []), *([*replays(Path(folder)), *goals(Path(folder), o.program.resolve())] if "replay".startswith(o.only[:6]) else []), *scale(), *growth()]
         programs = {"after": o.program, **({"before": o.before} if o.before else {})}
         raw: dict[str, dict[str, dict]] = {which: {} for which in programs}
         shown: dict[str, dict[str, dict]] = {which: {} for which in programs}

@@ -5,8 +5,8 @@
 
 The two take turns, so that what else the machine does meets both alike. A figure is the median of the CPU time (user and
 system) over the rounds; with --instructions it is what valgrind counts in one run, which nothing else disturbs; of a benchmark
-without the start of its program. Both builds need the program and the targets of `bench`; what one lacks is left out. A row a case; exit code 4
-if one is more than 1.05 times."""
+without the start of its program. Both builds need the program and the targets of `bench`; what one lacks, or refuses, is left out. A row a case;
+exit code 4 if one is more than 1.05 times, or 1.03 times of the instructions of a GOAL case."""
 from __future__ import annotations
 
 import argparse
@@ -21,11 +21,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "corpus")]
+import goal_patterns  # noqa: E402
 import many_queries  # noqa: E402
 import queries  # noqa: E402
 
 MOST = 1.05
+MOST_COUNTED = 1.03  # of the instructions of a case that says so: a count has no noise
 SLOWER = 4
+REFUSED = 2  # exit code: an option that the build does not have
 HOLDS_ERRORS = 1  # of a batch: some of its queries cannot be answered
 MANY = 500  # queries of a kind that are all different
 LARGEST = 40  # queries of a group: every so manieth of the corpus
@@ -48,6 +51,14 @@ BENCHES = [
 SECONDS = ("run_s", "prediction_s", "seconds", "build_s", "route_s")  # what a bench calls the time of a case
 
 
+GOAL_RANKS = (8, 64)
+GOAL_OPERATIONS = {True: 40000, False: 160000}  # whether instructions are counted
+
+
+class Refused(Exception):
+    """A build does not have what the case asks for."""
+
+
 @dataclass
 class Case:
     name: str
@@ -55,6 +66,8 @@ class Case:
     arguments: list[str]
     stdin: str = ""
     bench: bool = False
+    newer: bool = False  # a build may refuse it
+    most_counted: float = MOST
 
 
 def _groups() -> dict[str, str]:
@@ -65,6 +78,22 @@ def _groups() -> dict[str, str]:
         if found and found[1] != "wrong" and '"native"' not in line:
             groups.setdefault(f"{found[1]}: {found[2]}", []).append(line)
     return {name: "\n".join(lines[::1 + len(lines) // LARGEST]) + "\n" for name, lines in groups.items()}
+
+
+def _goal_cases(folder: Path, program: Path, counted: bool) -> list[Case]:
+    """GOAL files as traces, and those replayed: in one run, and in the three that its interval takes. @param program  imports what both replay"""
+    cases = []
+    for pattern in goal_patterns.PATTERNS:
+        for ranks in GOAL_RANKS:
+            name = f"{pattern} {ranks} ranks"
+            goal, trace = folder / f"{pattern}-{ranks}.goal", folder / f"{pattern}-{ranks}.jsonl"
+            goal.write_text(goal_patterns.goal(pattern, ranks, GOAL_OPERATIONS[counted])[0])
+            subprocess.run([program, "import", "goal", goal, "--out", trace], env=ENVIRONMENT, stderr=subprocess.DEVNULL, check=True)
+            replay = ["replay", str(trace), "--platform", "hgx-h200", *(["--nodes", str(ranks // 8)] if ranks > 8 else [])]
+            cases += [Case(f"goal {name}, import", "linkcast", ["import", "goal", str(goal)], most_counted=MOST_COUNTED),
+                      Case(f"goal {name}, replay", "linkcast", replay, most_counted=MOST_COUNTED),
+                      Case(f"goal {name}, replay in one run", "linkcast", [*replay, "--no-interval"], newer=True, most_counted=MOST_COUNTED)]
+    return cases
 
 
 def _cases(counted: bool) -> list[Case]:
@@ -87,6 +116,8 @@ def _run(build: Path, case: Case, before: list[str]) -> tuple[str, str, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
+        if case.newer and process.returncode == REFUSED:
+            raise Refused
         if process.returncode not in (0, HOLDS_ERRORS):
             sys.exit(f"error: {build / case.program} {' '.join(case.arguments)}: exit code {process.returncode}: {err.read()[-300:]}")
         return out.read(), err.read(), usage.ru_utime + usage.ru_stime
@@ -130,12 +161,18 @@ def main() -> int:
     builds = [build.resolve() for build in o.builds]
     print(f"{'case':44} {'before':>12} {'after':>12}  ratio   ({'instructions' if o.instructions else 'CPU s'})")
     slower = 0
-    for case in _cases(o.instructions):
-        if o.only not in case.name or not all((build / case.program).is_file() for build in builds):
-            continue
-        before, after = _compare(builds, case, o.rounds, o.instructions)
-        slower += after > MOST * before
-        print(f"{case.name:44} {before:12.5g} {after:12.5g}  {after / before:.3f}{'   slower' if after > MOST * before else ''}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        goals = _goal_cases(Path(folder), builds[1] / "linkcast", o.instructions) if "goal".startswith(o.only[:4]) else []
+        for case in _cases(o.instructions) + goals:
+            if o.only not in case.name or not all((build / case.program).is_file() for build in builds):
+                continue
+            try:
+                before, after = _compare(builds, case, o.rounds, o.instructions)
+            except Refused:
+                continue
+            worse = after > (case.most_counted if o.instructions else MOST) * before
+            slower += worse
+            print(f"{case.name:44} {before:12.5g} {after:12.5g}  {after / before:.3f}{'   slower' if worse else ''}", flush=True)
     return SLOWER if slower else 0
 
 
