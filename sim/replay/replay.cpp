@@ -228,7 +228,7 @@ bool Replay::fetch(int index) {
   at.syncs = event.kind == TraceKind::kSync;
   ++fetched_;
   double work_s = event.host_s * job.host_scale;
-  if (event.whole != nullptr) {
+  if (event.whole() != nullptr) {
     ReplayJob& own = jobs_[static_cast<std::size_t>(at.job)];
     own.recording_s += event.recording_s();
     own.of_recorded_host = own.of_recorded_host || (event.recorded() != nullptr && event.host_s > 0);

@@ -168,7 +168,7 @@ void Timeline::arrow(const char* phase, long id, int process, int thread, double
 
 /// An arrow starts where the CPU's work for the event ends, if that takes any time.
 void Timeline::issues(int rank, const FedEvent& told, const IssueTimes& times) {
-  const TraceEvent& event = *told.whole;
+  const TraceEvent& event = *told.whole();
   Process& process = forecast_.at(static_cast<std::size_t>(rank));
   const int number = forecast_of(rank);
   const bool worked = nanoseconds(times.ready_s) > nanoseconds(times.began_s);
@@ -192,7 +192,7 @@ void Timeline::issues(int rank, const FedEvent& told, const IssueTimes& times) {
 }
 
 void Timeline::begins(int rank, const FedEvent& told, double now_s) {
-  const TraceEvent& event = *told.whole;
+  const TraceEvent& event = *told.whole();
   Stream& on = stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream);
   on.began_s = now_s;
   on.met_s = -1;
@@ -202,12 +202,12 @@ void Timeline::begins(int rank, const FedEvent& told, double now_s) {
 }
 
 void Timeline::meets(int rank, const FedEvent& told, double now_s) {
-  const TraceEvent& event = *told.whole;
+  const TraceEvent& event = *told.whole();
   stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream).met_s = now_s;
 }
 
 void Timeline::ends(int rank, const FedEvent& told, double now_s) {
-  const TraceEvent& event = *told.whole;
+  const TraceEvent& event = *told.whole();
   const int number = forecast_of(rank);
   const Stream& on = stream(number, forecast_.at(static_cast<std::size_t>(rank)), event.stream);
   Json whole = slice(title(event), number, on.thread, on.began_s, now_s);
@@ -219,7 +219,7 @@ void Timeline::ends(int rank, const FedEvent& told, double now_s) {
 }
 
 void Timeline::step(int rank, const FedEvent& told, int step, double now_s) {
-  const TraceEvent& event = *told.whole;
+  const TraceEvent& event = *told.whole();
   Process& process = forecast_.at(static_cast<std::size_t>(rank));
   name_once(forecast_of(rank), process.has_steps, kSteps, "steps");
   const std::string title = fmt::format("step {}", step + 1);

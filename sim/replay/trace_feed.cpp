@@ -100,8 +100,18 @@ TraceEvent* TraceFeed::take_whole() {
   return whole;
 }
 
+FedMore* TraceFeed::take_more() {
+  if (free_mores_.empty()) return &mores_.emplace_back();
+  FedMore* more = free_mores_.back();
+  free_mores_.pop_back();
+  return more;
+}
+
 void TraceFeed::give_back(FedEvent* event) {
-  if (event->whole != nullptr) free_wholes_.push_back(event->whole);
+  if (event->more != nullptr) {
+    if (event->more->whole != nullptr) free_wholes_.push_back(std::exchange(event->more->whole, nullptr));
+    free_mores_.push_back(event->more);
+  }
   event->next = std::exchange(free_, event);
 }
 
@@ -146,14 +156,15 @@ void TraceFeed::put(int rank, bool last) {
   FedEvent* event = take_event();
   *event = {};
   number(rank, *event);
-  if (needs_whole(*event)) {
-    event->whole = read_;
-    if (last) {
-      read_ = nullptr;
-    } else {
-      read_ = take_whole();
-      *read_ = *event->whole;
-    }
+  const bool whole = needs_whole();
+  if (whole || event->after == FedEvent::After::kMore) {
+    event->more = take_more();
+    event->more->after.assign(read_->after.begin(), read_->after.end());
+  }
+  if (whole) {
+    event->more->whole = read_;
+    read_ = take_whole();
+    if (!last) *read_ = *event->more->whole;
   }
   event->users = static_cast<unsigned char>(runs_);
   bool behind = false;  // some run has not taken the one before
@@ -170,9 +181,8 @@ void TraceFeed::put(int rank, bool last) {
   newest = event;
 }
 
-bool TraceFeed::needs_whole(const FedEvent& event) const {
-  return keeps_whole_ || event.after == FedEvent::After::kMore || read_->recorded || read_->recording_s > 0 ||
-         read_->slowdown;
+bool TraceFeed::needs_whole() const {
+  return keeps_whole_ || read_->recorded || read_->recording_s > 0 || read_->slowdown;
 }
 
 void TraceFeed::number(int rank, FedEvent& event) {

@@ -127,10 +127,11 @@ class TraceFeed {
   int queue_of(Names& names, const std::string& stream, bool add);
   Messages& messages_of(int rank, const TraceEvent& event);
   void set_ids(Names& names, FedEvent& event) const;
-  [[nodiscard]] bool needs_whole(const FedEvent& event) const;
+  [[nodiscard]] bool needs_whole() const;
   int new_lane(const std::string& name, Lane lane);
   FedEvent* take_event();
   TraceEvent* take_whole();
+  FedMore* take_more();
   void give_back(FedEvent* event);
   void shift_ids(TraceEvent& event);
   bool once_more();
@@ -150,6 +151,8 @@ class TraceFeed {
   std::vector<FedEvent*> newest_{};                ///< per rank; may be of the past
   std::deque<FedEvent> events_{};
   FedEvent* free_ = nullptr;  ///< of these, one after the other
+  std::deque<FedMore> mores_{};
+  std::vector<FedMore*> free_mores_{};  ///< of these
   std::deque<TraceEvent> wholes_{};
   std::vector<TraceEvent*> free_wholes_{};  ///< of these
   TraceEvent* read_ = nullptr;              ///< what is read into
