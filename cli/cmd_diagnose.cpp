@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "sim/base/log.hpp"
@@ -49,14 +50,31 @@ InputError undecided(const diagnosis::UndecidedPlatform& error) {
   return InputError(fmt::format("{}: is of {}: {}", error.path(), said, joined(commands, ", or ")));
 }
 
+/// The verdict in its colour: the last words of that name in the first line that has them.
+std::string with_coloured_verdict(const std::string& text, diagnosis::Verdict verdict) {
+  const std::string words = diagnosis::text_of(verdict);
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::size_t at = text.substr(begin, end - begin).rfind(words);
+    if (at == std::string::npos) continue;
+    const Colour colour = verdict == diagnosis::Verdict::kNormal   ? Colour::kGood
+                          : verdict == diagnosis::Verdict::kFaulty ? Colour::kBad
+                                                                   : Colour::kDoubtful;
+    return text.substr(0, begin + at) + coloured(words, colour, Stream::kOutput) +
+           text.substr(begin + at + words.size());
+  }
+  return text;
+}
+
 void run(DiagnoseOptions& o, Context& context) {
   diagnosis::LogRequest& request = o.request;
   request.edits = context.edit_list();
   request.format.options = key_values(o.options, "import");
   check_files(request, context);
-  const auto print = [&](const std::string& text, const std::vector<std::string>& warnings) {
+  const auto print = [&](const std::string& text, diagnosis::Verdict verdict,
+                         const std::vector<std::string>& warnings) {
     if (context.json) return;
-    std::cout << naming_stdin(text);
+    std::cout << with_coloured_verdict(naming_stdin(text), verdict);
     for (const std::string& warning : warnings) log::Log("cli").warning("{}", warning);
   };
   try {

@@ -16,6 +16,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/parse.hpp"
+#include "sim/base/text_width.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -23,11 +24,25 @@ namespace {
 constexpr const char* kVariable = "LINKCAST_LOG";
 constexpr const char* kClear = "\r\x1b[K";
 
-/// Columns of the terminal; a longer line would wrap, and not be taken away again.
-std::size_t width() {
+/// Columns of the terminal behind a stream.
+std::size_t terminal_columns(int stream) {
   winsize size{};
   constexpr std::size_t usual = 80;
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+  return ::ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+}
+
+/// A longer status line would wrap, and not be taken away again.
+std::size_t width() { return terminal_columns(STDERR_FILENO); }
+
+/// A variable of the environment; unset is empty.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// source: no-color.org, and terminfo's "dumb".
+bool shows_colours(int stream) {
+  return isatty(stream) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
 }
 
 /// Notes are bare, warnings and errors say so, what -v adds has its time and room.
@@ -43,11 +58,11 @@ class LineFormatter final : public spdlog::formatter {
                        fmt::string_view(message.logger_name.data(), message.logger_name.size()));
         break;
       case spdlog::level::warn:
-        fmt::format_to(out, "warning: ");
+        fmt::format_to(out, "{}", coloured("warning: ", Colour::kDoubtful, Stream::kErrors));
         break;
       case spdlog::level::err:
       case spdlog::level::critical:
-        fmt::format_to(out, "error: ");
+        fmt::format_to(out, "{}", error_mark());
         break;
       default:
         break;
@@ -75,6 +90,23 @@ void refuse_wrong_levels(const std::string& text) {
 }
 
 }  // namespace
+
+std::size_t output_columns() {
+  const std::string said = variable("COLUMNS");
+  constexpr std::size_t most_digits = 6;
+  const bool is_number = !said.empty() && said.size() <= most_digits &&
+                         said.find_first_not_of("0123456789") == std::string::npos && std::stoul(said) > 0;
+  if (is_number) return std::stoul(said);
+  return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : kUnbroken;
+}
+
+std::string coloured(const std::string& text, Colour colour, Stream stream) {
+  if (!shows_colours(stream == Stream::kOutput ? STDOUT_FILENO : STDERR_FILENO)) return text;
+  constexpr const char* codes[] = {"32", "33", "1;31"};  // source: ECMA-48, green, yellow, bold red
+  return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<std::size_t>(colour)], text);
+}
+
+std::string error_mark() { return coloured("error: ", Colour::kBad, Stream::kErrors); }
 
 Console::Console() : terminal_(isatty(STDERR_FILENO) == 1) {}
 

@@ -44,6 +44,18 @@ class Console final : public spdlog::sinks::base_sink<std::mutex> {
 /// @param verbose  how many -v. @throws InputError  LINKCAST_LOG has no such level
 std::shared_ptr<Console> set_up_log(int verbose, bool quiet);
 
+/// Columns for what goes to standard output: COLUMNS of the environment, else those of the terminal; kUnbroken in a
+/// pipe.
+std::size_t output_columns();
+
+/// Meanings that a terminal shows in a colour: normal; a warning, or undecided; faulty, or an error.
+enum class Colour { kGood, kDoubtful, kBad };
+enum class Stream { kOutput, kErrors };
+/// @returns  the text as it is where the stream is no terminal, where TERM is "dumb" or NO_COLOR is set
+std::string coloured(const std::string& text, Colour colour, Stream stream);
+/// "error: " on standard error.
+std::string error_mark();
+
 class Console;
 
 /// While it lives Ctrl-C ends the work at its next step instead of the program at once; a second one ends the program.

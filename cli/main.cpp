@@ -15,6 +15,7 @@
 #include "cli/texts.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/table.hpp"
+#include "sim/base/text_width.hpp"
 
 namespace {
 
@@ -74,6 +75,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
   app.require_subcommand(1);
   std::optional<CtrlC> ends_the_work;  // by its own way, so that no half file stays
   if (progress) ends_the_work.emplace();
+  linkcast::set_text_columns(output_columns());
   Context context;
   app.add_option("--data-dir", context.data_dir,
                  "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
@@ -90,7 +92,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "error: " << naming_stdin(parse_error_text(app, error)) << '\n';
+    std::cerr << error_mark() << naming_stdin(parse_error_text(app, error)) << '\n';
     return kBadInput;
   } catch (const linkcast::InputError& error) {
     const CLI::App& command = running_command(app);
@@ -108,7 +110,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
 /// A message in one line; one that quotes what was read may be long.
 std::string error_line(const std::string& what) {
   constexpr std::size_t kLongest = 4000;  // source: ours, more than any list of what is known
-  return linkcast::shortened("error: " + linkcast::one_line(what), kLongest);
+  return linkcast::cli::error_mark() + linkcast::shortened(linkcast::one_line(what), kLongest);
 }
 
 /// The last line, which no level of the log silences.
@@ -130,7 +132,7 @@ int linkcast::cli::command_line(int argc, const char* const* argv, bool progress
   } catch (const InvariantError& error) {
     return failed(std::string("internal error, please report: ") + error.what(), kBrokenInvariant);
   } catch (const std::bad_alloc&) {
-    return failed("error: memory: there is not enough of it for this", kBadInput);
+    return failed(error_mark() + "memory: there is not enough of it for this", kBadInput);
   } catch (const std::exception& error) {
     return failed(error_line(error.what()), 1);
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/base/parse.hpp"
+#include "sim/base/text_width.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/query/provenance.hpp"
 
@@ -73,7 +74,7 @@ std::string wrapped_command(const std::string& line) {
 
 }  // namespace
 
-std::string wrapped_text(const std::string& text) { return joined_lines(wrapped(text, kColumns), "\n") + "\n"; }
+std::string wrapped_text(const std::string& text) { return joined_lines(wrapped(text, text_columns()), "\n") + "\n"; }
 
 std::string two_columns(const std::string& left, const std::string& right, std::size_t at) {
   std::string text = left;

@@ -1,6 +1,6 @@
 #pragma once
 // Numbers of a result as people read them.
-// Text in 80 columns.
+// Text in columns: pages of help in 80, sentences in those of the terminal.
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ std::string percent(double share);
 /// "+12.3 %"
 std::string signed_percent(double share);
 
-/// A paragraph, with its last line's end.
+/// A paragraph in text_columns(), with its last line's end.
 std::string wrapped_text(const std::string& text);
 
 /// Two columns: `right` begins at column `at`, on the next line where `left` reaches that far.

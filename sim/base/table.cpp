@@ -1,12 +1,17 @@
 #include "sim/base/table.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+
+#include "sim/base/text_width.hpp"
 
 namespace linkcast {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
+
+std::atomic<std::size_t> columns_of_process = kColumns;
 
 constexpr std::size_t kBetween = 2;
 constexpr std::size_t kNarrowest = 20;  // ours: a column of text is not made narrower
@@ -48,20 +53,21 @@ std::vector<std::size_t> natural_width(const Rows& rows) {
   return width;
 }
 
-/// Columns of text share what is left of 80; figures and names keep theirs, and a matrix stays as wide as it is.
+/// Columns of text share what is left of text_columns(); figures and names keep theirs, and a matrix stays as wide as
+/// it is.
 Layout layout_of(const Rows& rows) {
   const std::vector<std::size_t> natural = natural_width(rows);
   Layout layout{natural};
   std::vector<std::size_t> texts;
   for (std::size_t i = 1; i < natural.size(); ++i)
     if (holds_text(rows, i)) texts.push_back(i);
-  while (whole_width(layout.width) > kColumns && !texts.empty()) {
+  while (whole_width(layout.width) > text_columns() && !texts.empty()) {
     const auto widest =
         std::max_element(texts.begin(), texts.end(), [&](auto a, auto b) { return layout.width[a] < layout.width[b]; });
     if (layout.width[*widest] <= kNarrowest) break;
     --layout.width[*widest];
   }
-  if (whole_width(layout.width) <= kColumns || texts.empty()) return layout;
+  if (whole_width(layout.width) <= text_columns() || texts.empty()) return layout;
   layout.width = natural;
   layout.hangs = texts.back() + 1 == natural.size();
   return layout;
@@ -77,7 +83,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
 }
 
 void add_row(const std::vector<std::string>& row, const Layout& layout, std::string& text) {
-  const bool hangs = layout.hangs && row.size() == layout.width.size() && whole_width(layout.width) > kColumns;
+  const bool hangs = layout.hangs && row.size() == layout.width.size() && whole_width(layout.width) > text_columns();
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
   for (std::size_t i = 0; i + (hangs ? 1 : 0) < row.size(); ++i) {
@@ -95,11 +101,15 @@ void add_row(const std::vector<std::string>& row, const Layout& layout, std::str
     text += line + '\n';
   }
   if (!hangs) return;
-  for (const std::string& line : wrapped(row.back(), kColumns - kHanging))
+  for (const std::string& line : wrapped(row.back(), std::max(text_columns(), kNarrowest + kHanging) - kHanging))
     text += std::string(kHanging, ' ') + line + '\n';
 }
 
 }  // namespace
+
+std::size_t text_columns() { return columns_of_process; }
+
+void set_text_columns(std::size_t columns) { columns_of_process = columns; }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;

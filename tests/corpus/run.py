@@ -23,7 +23,7 @@ JOURNAL = "journal.jsonl"  # of a sweep: names the digest of the program, and it
 INTERNAL = 3  # linkcast's exit code of an error of its own
 SANITIZED = 99  # exit code of a program whose sanitizer found something; linkcast has no such code
 # Lines about progress come by the clock.
-ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off", "ASAN_OPTIONS": f"exitcode={SANITIZED}",
+ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off", "COLUMNS": "80", "ASAN_OPTIONS": f"exitcode={SANITIZED}",
                "UBSAN_OPTIONS": "print_stacktrace=1"}
 MOST_S = 1800  # of a query or a line of a command; far above the slowest: `validate --json` with sanitizers and -O0
 

@@ -69,7 +69,7 @@ def printed_by(body: str, folder: Path, until: float) -> str:
     for command in (line for line in body.split("\n") if line.startswith("$ ")):
         with subprocess.Popen(["bash", "-c", command[2:]], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, start_new_session=True,
-                              env={**os.environ, "LINKCAST_LOG": "progress=off"}) as run:  # those lines come by the clock
+                              env={**os.environ, "LINKCAST_LOG": "progress=off", "COLUMNS": "80"}) as run:  # those lines come by the clock
             try:
                 text += f"{command}\n{run.communicate(timeout=max(until - time.monotonic(), 0.1))[0]}"
             except subprocess.TimeoutExpired:

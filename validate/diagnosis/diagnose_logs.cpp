@@ -238,11 +238,9 @@ std::string text_of(const DiagnosedChange& change) {
 
 namespace {
 
-using Each = std::function<void(const std::string&, const std::vector<std::string>&)>;
-
 class Answering {
  public:
-  Answering(catalogue::Catalogue& catalogue, const LogRequest& request, const Each& each)
+  Answering(catalogue::Catalogue& catalogue, const LogRequest& request, const EachPart& each)
       : catalogue_(catalogue), request_(request), each_(each) {
     if (!request.platform.empty()) use(request.platform);
   }
@@ -270,7 +268,7 @@ class Answering {
   void say(const std::string& text, Verdict verdict, const std::vector<std::string>& warnings = {}) {
     answer_.text += text;
     answer_.verdict = worse(answer_.verdict, verdict);
-    if (each_) each_(text, warnings);
+    if (each_) each_(text, verdict, warnings);
   }
 
   void add_files() {
@@ -313,13 +311,13 @@ class Answering {
 
   catalogue::Catalogue& catalogue_;
   const LogRequest& request_;
-  const Each& each_;
+  const EachPart& each_;
   LogAnswer answer_;
 };
 
 }  // namespace
 
-LogAnswer diagnose_logs(catalogue::Catalogue& catalogue, const LogRequest& request, const Each& each) {
+LogAnswer diagnose_logs(catalogue::Catalogue& catalogue, const LogRequest& request, const EachPart& each) {
   return Answering(catalogue, request, each).run();
 }
 

@@ -41,9 +41,10 @@ struct LogAnswer {
   Verdict verdict = Verdict::kNormal;
   std::vector<std::string> platforms{};  ///< that were used, each once
 };
-/// @param each  gets the text of each part as soon as it is known, and why points of it have no forecast; may be empty
+/// Gets the text of a part as soon as it is known, its verdict, and why points of it have no forecast.
+using EachPart = std::function<void(const std::string&, Verdict, const std::vector<std::string>&)>;
+/// @param each  may be empty
 /// @throws InputError  as diagnose_file(); logs of other GPUs than each other, or with nothing in common
-LogAnswer diagnose_logs(catalogue::Catalogue& catalogue, const LogRequest& request,
-                        const std::function<void(const std::string&, const std::vector<std::string>&)>& each = {});
+LogAnswer diagnose_logs(catalogue::Catalogue& catalogue, const LogRequest& request, const EachPart& each = {});
 
 }  // namespace linkcast::diagnosis
