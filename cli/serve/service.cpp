@@ -10,11 +10,14 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <utility>
 
 #include "cli/serve/kubernetes.hpp"
+#include "cli/serve/openapi.hpp"
 #include "cli/serve/page.hpp"
+#include "cli/serve/process_metrics.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/object_reader.hpp"
@@ -236,61 +239,96 @@ void refuse_other_pages(const HttpRequest& request, bool local_names) {
 struct Service::Endpoint {
   const char* path;
   const char* method;
+  const char* summary;        ///< null: a part of the page
+  const char *takes, *gives;  ///< names of schemas, as of ApiPath
   HttpReply (*reply)(Service& service, const HttpRequest& request);
-  bool open = false;  ///< for load balancers, who have no token
+  bool open = false;  ///< for load balancers, who have no token, and for what every service of this version says
 
+  static std::span<const Endpoint> all();
   /// @returns  nullptr: no such path
   static const Endpoint* find(const std::string& path);
+  /// The service as openapi() takes it, with the paths of nodes.
+  static std::vector<ApiPath> api();
 };
 
-const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
+std::span<const Service::Endpoint> Service::Endpoint::all() {
   static constexpr Endpoint kAll[] = {
-      {"/healthz", "GET",
+      {"/healthz", "GET", "whether the process answers", "", "status",
        [](Service&, const HttpRequest&) {
          return HttpReply{200, "{\"status\":\"ok\"}\n"};
        },
        true},
-      {"/readyz", "GET", [](Service& service, const HttpRequest&) { return service.readiness(); }, true},
-      {"/", "GET", page, true},
-      {"/page.css", "GET", page, true},
-      {"/page.js", "GET", page, true},
-      {"/v1/schema", "GET",
+      {"/readyz", "GET", "whether it should get requests: 503 while it ends or too many wait", "", "status",
+       [](Service& service, const HttpRequest&) { return service.readiness(); }, true},
+      {"/", "GET", "the interactive page", "", "", page, true},
+      {"/page.css", "GET", nullptr, "", "", page, true},
+      {"/page.js", "GET", nullptr, "", "", page, true},
+      {"/openapi.json", "GET", "this description", "", "schema",
+       [](Service&, const HttpRequest&) {
+         return HttpReply{200, text_of(openapi(api()))};
+       },
+       true},
+      {"/docs", "GET", "this description as a page", "", "",
+       [](Service&, const HttpRequest&) {
+         return HttpReply{200, api_page(openapi(api())), "text/html; charset=utf-8"};
+       },
+       true},
+      {"/v1/schema", "GET", "JSON Schema of queries and answers", "", "schema",
        [](Service&, const HttpRequest&) {
          return HttpReply{200, text_of(query::all_schemas())};
        }},
-      {"/metrics", "GET",
+      {"/metrics", "GET", "metrics for Prometheus, text format 0.0.4", "", "",
        [](Service& service, const HttpRequest&) {
          return HttpReply{200, service.metrics_text(), "text/plain; version=0.0.4"};
        }},
-      {"/v1/platforms", "GET",
+      {"/v1/platforms", "GET", "platforms that are served", "", "platforms",
        [](Service& service, const HttpRequest& request) {
          return service.by_worker(request, [](Placer& placer) { return placer.platforms(); });
        }},
-      {"/v1/nodes", "GET",
+      {"/v1/nodes", "GET", "what all nodes run, as posted", "", "node_states",
        [](Service& service, const HttpRequest&) {
          return HttpReply{200, text_of(*service.nodes_.all())};
        }},
-      {"/v1/place", "POST",
+      {"/v1/place", "POST", "the best GPUs for a job", "place_body", "place_result",
        [](Service& service, const HttpRequest& request) {
          const Json query = parse_json(request.body, "body");
          return service.by_worker(request, [query](Placer& placer) { return placer.place(query); });
        }},
-      {"/v1/query", "POST",
+      {"/v1/query", "POST", "any query of a batch", "query", "result",
        [](Service& service, const HttpRequest& request) {
          const Json query = parse_json(request.body, "body");
          return service.by_worker(request, [query](Placer& placer) { return placer.query(query); });
        }},
-      {"/v1/slurm/nodes", "GET",
+      {"/v1/slurm/nodes", "GET", "nodes as Slurm has them, with what was posted", "", "slurm_nodes",
        [](Service& service, const HttpRequest& request) { return service.slurm(request, false); }},
-      {"/v1/slurm/place", "POST",
+      {"/v1/slurm/place", "POST", "the best node for a job of Slurm", "slurm_job", "slurm_place",
        [](Service& service, const HttpRequest& request) { return service.slurm(request, true); }},
-      {"/v1/kubernetes/filter", "POST",
+      {"/v1/kubernetes/filter", "POST", "nodes on which a pod can run", "extender_args", "extender_filter_result",
        [](Service& service, const HttpRequest& request) { return service.kubernetes(request, true); }},
-      {"/v1/kubernetes/prioritize", "POST",
+      {"/v1/kubernetes/prioritize", "POST", "how well a pod would run on each node", "extender_args", "host_priorities",
        [](Service& service, const HttpRequest& request) { return service.kubernetes(request, false); }}};
-  const auto* const found =
-      std::find_if(std::begin(kAll), std::end(kAll), [&](const Endpoint& one) { return path == one.path; });
-  return found == std::end(kAll) ? nullptr : found;
+  return kAll;
+}
+
+const Service::Endpoint* Service::Endpoint::find(const std::string& path) {
+  for (const Endpoint& one : all())
+    if (path == one.path) return &one;
+  return nullptr;
+}
+
+std::vector<ApiPath> Service::Endpoint::api() {
+  std::vector<ApiPath> paths;
+  for (const Endpoint& one : all()) {
+    if (one.summary == nullptr) continue;
+    const bool is_page = one.reply == page || std::string_view(one.path) == "/docs";
+    const std::string type = *one.gives != 0 ? "application/json" : is_page ? "text/html" : "text/plain";
+    paths.push_back({one.path, one.method, one.summary, one.takes, one.gives, type, one.open});
+  }
+  const std::string node = std::string(kNodes) + "/{name}";
+  paths.push_back({node, "GET", "what a node runs", "", "node_state"});
+  paths.push_back({node, "POST", "say what a node runs now", "node_state", "node_state"});
+  paths.push_back({node, "DELETE", "forget the node", "", "forgotten"});
+  return paths;
 }
 
 /// As metrics name it: none that a client could make up.
@@ -441,7 +479,7 @@ HttpReply Service::kubernetes(const HttpRequest& request, bool filter) {
 
 std::string Service::metrics_text() const {
   std::ostringstream text;
-  text << metrics_.text()
+  text << process_metrics() << metrics_.text()
        << "# HELP linkcast_waiting_requests Requests that wait for a thread that forecasts.\n"
           "# TYPE linkcast_waiting_requests gauge\n"
           "linkcast_waiting_requests "
