@@ -118,6 +118,7 @@ void add_ui(CLI::App& app, Context& context);
 void add_emulate(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
+void add_fake(CLI::App& app, Context& context);
 
 /// Adds -v, -vv and --quiet to the program and, where they can also be written, to each of its subcommands.
 void add_log_options(CLI::App& app, Context& context);

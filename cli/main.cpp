@@ -47,6 +47,7 @@ void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   add_record(app, context);
   add_report(app, context);
   add_schema(app, context);
+  add_fake(app, context);
   add_explain(app, context);
   add_help(app, context);
   add_completion(app, context);

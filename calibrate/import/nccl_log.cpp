@@ -11,6 +11,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"
+#include "sim/records/forecast_mark.hpp"
 
 namespace linkcast {
 // Text of nccl-tests and rccl-tests, anywhere in a log: a table begins with its head "size count type ... time algbw
@@ -405,8 +406,11 @@ std::vector<NcclRun> read_nccl_json(TextFile& file) {
 
 std::vector<NcclRun> read_nccl_runs(const std::string& path) {
   TextFile file(path);
+  const bool forecast = file.text().find(kForecastMark) != std::string::npos;
   std::vector<NcclRun> runs = read_nccl_json(file);
-  return runs.empty() ? read_nccl_text(file) : runs;
+  if (runs.empty()) runs = read_nccl_text(file);
+  for (NcclRun& run : runs) run.forecast = forecast;
+  return runs;
 }
 
 }  // namespace linkcast

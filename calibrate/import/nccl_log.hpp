@@ -32,11 +32,12 @@ struct NcclRow {
 /// One run of one program.
 struct NcclRun {
   std::string place;
-  std::string program;   ///< all_reduce_perf; empty: not printed
-  std::string version;   ///< of nccl-tests and NCCL; empty: not printed
-  bool rccl = false;     ///< the library is AMD's
-  std::string settings;  ///< threads, iterations, ...
-  struct Issue {         ///< how its calls are made; nothing: not printed
+  std::string program;    ///< all_reduce_perf; empty: not printed
+  std::string version;    ///< of nccl-tests and NCCL; empty: not printed
+  bool rccl = false;      ///< the library is AMD's
+  bool forecast = false;  ///< the file says that linkcast wrote it (sim/records/forecast_mark.hpp)
+  std::string settings;   ///< threads, iterations, ...
+  struct Issue {          ///< how its calls are made; nothing: not printed
     std::optional<int> threads, gpus_per_thread, graph_launches, calls_per_group;
   };
   Issue issue{};

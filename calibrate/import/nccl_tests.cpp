@@ -14,6 +14,7 @@
 #include "sim/base/text.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/library.hpp"
+#include "sim/records/forecast_mark.hpp"
 #include "sim/records/launch_record.hpp"
 #include "sim/records/measurement.hpp"
 
@@ -419,7 +420,8 @@ struct Shared {
   const ImportRequest& request;
   Json forced;
   PrintedBuses buses{};
-  int runs = 0;  ///< that gave points
+  int runs = 0;           ///< that gave points
+  bool forecast = false;  ///< one of them at least
 };
 
 void add_run(const NcclRun& run, const std::string& path, Shared& shared, RecordBuilder& record) {
@@ -428,7 +430,9 @@ void add_run(const NcclRun& run, const std::string& path, Shared& shared, Record
   const auto library = option_choice(request, "library", libraries().names());
   library ? record.library(*library) : note_library(run, record);
   const std::string program = run.rccl ? "rccl-tests, " : "nccl-tests, ";
-  record.source(program + (run.version.empty() ? "version not printed" : run.version));
+  shared.forecast = shared.forecast || run.forecast;
+  record.source((shared.forecast ? std::string(kForecastMark) + ", as " : "") + program +
+                (run.version.empty() ? "version not printed" : run.version));
   for (const std::string& note : run.notes) record.note(note);
   note_types(run, path, record);
   note_settings(run, option_second(request, "nvls", "on", "off"), record);

@@ -10,7 +10,7 @@ from tree import ROOT, finish
 PAGE = Path("docs/reference.md")
 COMMANDS = ("list", "show", "predict", "predict p2p", "predict flows", "predict collective", "routes", "rings", "place", "replay",
             "whatif", "schedule", "wiring", "diagnose", "validate", "calibrate", "calibrate fit", "calibrate trace", "import", "init", "measure", "trace",
-            "check", "sweep", "report", "serve", "ui", "schema", "record", "emulate", "explain", "help", "completion")
+            "check", "sweep", "report", "serve", "ui", "schema", "record", "emulate", "explain", "fake", "help", "completion")
 PAGES = ("edits", "formats", "applications")
 HEAD = """# Reference
 
