@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What `cmake --install` puts somewhere else answers as the build does, and the Python package runs it."""
 import json
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +17,43 @@ WORDS = {
     "measurements": ("validate", "TPDS-029"),  # a claim that is held against calibrate/data
     "fabrics": ("predict", "p2p", "--platform", "alps", "--src", "node0/gpu0", "--dst", "node9/gpu0", "--size", "1MiB"),
 }
+
+
+class Tree(InFolder):
+    """Entries at the top of the tree."""
+
+    def test_setup_is_the_first_command(self):
+        script = ROOT / "setup"
+        self.assertTrue(os.access(script, os.X_OK))
+        self.assertIn("./setup ", (ROOT / "README.md").read_text())
+        for words in ([script], ["bash", ROOT / ".ci" / "forecast"]):
+            done = subprocess.run(["bash", "-n", str(words[-1])], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (self.folder / ".ci").mkdir()
+        (self.folder / "build").mkdir()
+        self.write(".ci/prepare", "echo prepares $1; exit 3")  # it ends there, in the folder of the script
+        shutil.copy(script, self.folder / "setup")
+        shutil.copy(ROOT / ".ci" / "forecast", self.folder / ".ci" / "forecast")
+        for words in ([self.folder / "setup"], ["bash", self.folder / ".ci" / "forecast"]):
+            done = subprocess.run([str(word) for word in words], cwd="/", capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (3, "prepares program\n"), done.stderr)
+
+    def test_container(self):
+        """No container is built here: its parts are there, and what it installs is what CPack makes."""
+        text = (ROOT / "Containerfile").read_text()
+        self.assertEqual(re.findall(r"^FROM (\S+?)(?: AS (\w+))?$", text, re.M),
+                         [("docker.io/library/debian:12", "build"), ("docker.io/library/debian:12-slim", "")])
+        for script in re.findall(r"bash (\S+)", text):
+            self.assertTrue((ROOT / script).is_file(), script)
+        packed = re.search(r"cpack --config (\S+) -B (\S+)", text)
+        self.assertEqual(packed[1], "build/CPackConfig.cmake")
+        copied = re.search(r"^COPY --from=build /src/(\S+)/linkcast_\*\.deb", text, re.M)
+        self.assertEqual(copied[1], packed[2])
+        config = (PROGRAM.parent / "CPackConfig.cmake").read_text()
+        self.assertRegex(config, r'CPACK_GENERATOR "[^"]*DEB')
+        self.assertIn("build*", (ROOT / ".containerignore").read_text().splitlines())
+        manifest = (ROOT / "cli/serve/kubernetes/linkcast.yaml").read_text()
+        self.assertIn("image: " + re.search(r"podman build -t (\w+)", text)[1], manifest)
 
 
 class Installed(InFolder):
