@@ -134,7 +134,7 @@ TEST_CASE("wrong collectives", "[unit][bad_input]") {
 
 TEST_CASE("wrong use of the command line", "[unit][bad_input]") {
   check_requests(
-      {{"", "A subcommand is required"},
+      {{"", "a command is needed, or a log: list, show"},
        {"forecast", "unknown subcommand 'forecast'"},
        {"predict", kOneOrBatch},
        {"predict --batch tests/input/batch_mixed.jsonl p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 1B",
