@@ -9,6 +9,7 @@
 #include "sim/base/log.hpp"
 #include "sim/engine/plan_record.hpp"
 #include "sim/engine/s4u_program.hpp"
+#include "sim/machine/library_name.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query.hpp"
 
@@ -24,27 +25,47 @@ struct ExportOptions {
   std::string format, query, out;
 };
 
-/// Time of a copy, of flows or of a collective.
-double exported_time(const Json& answer, const std::string& path) {
-  if (!answer.contains("time_s") || !answer["time_s"].is_number())
-    throw InputError(
-        path, "/kind",
-        "an answer of kind " + answer["kind"].get<std::string>() + " is no plan with a time: p2p, flows or collective");
-  return answer["time_s"].get<double>();
+/// A copy, flows or a collective, without noise.
+void check_has_plan(const Json& query, const std::string& path) {
+  const std::string kind = query.is_object() && query.contains("kind") && query["kind"].is_string()
+                               ? query["kind"].get<std::string>()
+                               : "";
+  if (!kind.empty() && kind != "p2p" && kind != "flows" && kind != "collective")
+    throw InputError(path, "/kind", "an answer of kind " + kind + " is no plan with a time: p2p, flows or collective");
+  if (query.is_object() && query.contains("noise"))
+    throw InputError(path, "/noise", "a plan is of one network, and noise draws many: leave it out");
 }
 
-/// The plan whose time is nearest to the answer's: a forecast may run others, for what a library chooses between.
+/// The query with the algorithm and protocol that the answer names: a forecast runs every choice of the library that
+/// is not settled.
+Json settled(const Json& query, const Json& answer) {
+  const auto named = [&](const char* key) {
+    return answer.contains(key) && answer[key].is_string() ? answer[key].get<std::string>() : "";
+  };
+  Json out = query;
+  const std::string family = library_family(named("library"));
+  const bool rings = (family == "nccl" || family == "rccl") && named("algorithm") != "messages";
+  for (const char* key : {"algorithm", "protocol"})
+    if (rings && !named(key).empty()) out[key] = named(key);
+  return out;
+}
+
+/// The plan whose time is nearest below the answer's.
 const RecordedPlan& exported_plan(const PlanRecord& record, double time_s, const std::string& path) {
+  constexpr double kRounding = 1 + 1e-9;  // source: what solvers agree to
   const RecordedPlan* nearest = nullptr;
   double least_s = std::numeric_limits<double>::infinity();
   for (const RecordedPlan& plan : record.plans()) {
     const double apart_s = std::abs(plan.solution.makespan_s - time_s);
+    if (plan.solution.makespan_s > time_s * kRounding) continue;
     if (apart_s < least_s) nearest = &plan, least_s = apart_s;
   }
   if (record.too_large() > 0)
     throw InputError(path, "",
                      fmt::format("its plan has {} steps, and {} can be exported: fewer GPUs, nodes or channels",
                                  record.too_large(), kMostExported));
+  if (nearest == nullptr && !record.plans().empty())
+    throw InputError(path, "", "no plan that the forecast ran is the one of its time: force algorithm or protocol");
   if (nearest == nullptr)
     throw InputError(path, "",
                      "its time is a sum over classes of alike messages and no plan of flows: of an alltoall engine "
@@ -52,11 +73,13 @@ const RecordedPlan& exported_plan(const PlanRecord& record, double time_s, const
   return *nearest;
 }
 
-std::vector<std::string> program_head(const Json& query, const PlanRecord& record) {
+std::vector<std::string> program_head(const Json& asked, const Json& query, const PlanRecord& record) {
   std::vector<std::string> head = {
       fmt::format("Plan of this query by linkcast {}, as a program of SimGrid >= 3.32 alone:", query::build_version()),
       query.dump(), "Compile: c++ -std=c++17 plan.cpp -o plan $(pkg-config --cflags --libs simgrid)",
       "Links are named after the machine's; steps after how many lead to them and where they begin and end."};
+  if (query != asked)
+    head.push_back(fmt::format("Asked was {}, of which the library's likeliest choice is this.", asked.dump()));
   if (record.plans().size() > 1)
     head.push_back(
         fmt::format("Of {} plans that the forecast ran this is the one nearest to its time.", record.plans().size()));
@@ -64,17 +87,19 @@ std::vector<std::string> program_head(const Json& query, const PlanRecord& recor
 }
 
 void run_export(const ExportOptions& o, Context& context) {
-  const Json query = read_json_file(o.query);
+  Json query = read_json_file(o.query);
+  check_has_plan(query, o.query);
+  const Json asked = query;
+  query = settled(asked, query::answer_or_throw(context.catalogue(), asked, o.query));
   const PlanRecord record(kMostExported);
-  const Json answer = query::answer_or_throw(context.catalogue(), query, o.query);
-  const double time_s = exported_time(answer, o.query);
+  const double time_s = query::answer_or_throw(context.catalogue(), query, o.query)["time_s"].get<double>();
   const RecordedPlan& plan = exported_plan(record, time_s, o.query);
   std::error_code why;
   std::filesystem::create_directories(o.out, why);
   if (!std::filesystem::is_directory(o.out))
     throw InputError("--out: " + o.out + ": is no folder, and none can be there");
   const std::string path = (std::filesystem::path(o.out) / kProgramFile).string();
-  write_file("--out", path, s4u_program(plan, {program_head(query, record), time_s}));
+  write_file("--out", path, s4u_program(plan, {program_head(asked, query, record), time_s}));
   log::Log("cli").note("{}: {} steps", path, plan.problem.activities.size());
 }
 
@@ -88,7 +113,7 @@ void add_export(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"simgrid"}));
   reads_stdin(
       command->add_option("query", o->query, "JSON query as of 'predict --batch'; '-': standard input")->required());
-  command->add_option("--out", o->out, "folder for plan.cpp, whose first lines say how to compile it")
+  command->add_option("--out", o->out, "folder for plan.cpp (replaced), whose first lines say how to compile it; up to 2000 steps")
       ->required()
       ->type_name("DIR");
   command->footer("Example:\n  linkcast export simgrid query.json --out plan");

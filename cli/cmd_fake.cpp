@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <iostream>
+#include <limits>
 #include <string_view>
 
 #include "cli/command.hpp"
@@ -18,6 +21,7 @@ namespace {
 constexpr double kMicrosecond_s = 1e-6, kGiga_Bps = 1e9;  // source: nccl-tests prints us and GB/s
 constexpr int kIterations = 20;                           // source: nccl-tests README.md, -n
 constexpr double kWord_B = 4;                             // source: nccl-tests README.md, type float
+constexpr std::uint64_t kSeeds = std::numeric_limits<std::int64_t>::max();
 constexpr int kFirstProcess = 1001;                       // ours: any number
 
 /// The columns of an operation. source: NVIDIA/nccl-tests src/all_reduce.cu and its like
@@ -59,11 +63,16 @@ class NcclTestsLog {
   void print(const std::vector<double>& sizes) {
     std::string rows;
     double sum = 0;
-    for (const double size_B : sizes)
+    std::vector<double> printed;
+    for (const double asked_B : sizes) {
+      const Json asked = forecast(asked_B);
+      const Columns& columns = columns_of(text(asked["inputs"]["query"]["op"]));
+      const double size_B = whole_elements(columns, asked, asked_B);
+      if (size_B <= 0) continue;
+      printed.push_back(size_B);
       for (const bool in_place : {false, true}) {
-        const Json answer = forecast(size_B);
+        const Json answer = in_place || size_B != asked_B ? forecast(size_B) : asked;
         if (rows.empty()) first_ = answer;
-        const Columns& columns = columns_of(text(answer["inputs"]["query"]["op"]));
         if (!in_place) rows += row_of(columns, answer, size_B);
         const double time_s = answer.value("mean_s", answer["time_s"].get<double>());
         const double algbw = size_B / time_s,
@@ -72,8 +81,10 @@ class NcclTestsLog {
         rows += fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}{}", time_text(time_s / kMicrosecond_s),
                             algbw / kGiga_Bps, busbw / kGiga_Bps, "N/A", in_place ? "\n" : "");
       }
-    std::cout << head(sizes) << rows << "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "
-              << fmt::format("{:g}", sum / static_cast<double>(2 * sizes.size()) / kGiga_Bps) << "\n# " << kForecastMark
+    }
+    if (printed.empty()) throw InputError("--size: is less than an element of 4 bytes a rank");
+    std::cout << head(printed) << rows << "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "
+              << fmt::format("{:g}", sum / static_cast<double>(2 * printed.size()) / kGiga_Bps) << "\n# " << kForecastMark
               << "\n";
     print_warnings(first_);
   }
@@ -83,12 +94,17 @@ class NcclTestsLog {
   Json forecast(double size_B) {
     Json query = options_.query_of_size(size_B);
     if (query.contains("noise")) {
-      query["noise"] = query["noise"].get<std::int64_t>() + drawn_++;
+      query["noise"] = (query["noise"].get<std::uint64_t>() + drawn_++) & kSeeds;
       if (!query.contains("samples")) query["samples"] = kIterations;
     }
     return run_query(context_, query);
   }
   [[nodiscard]] int ranks() const { return static_cast<int>(first_["ranks"].get<std::int64_t>()); }
+  /// Bytes of whole elements a part, as nccl-tests rounds them. source: NVIDIA/nccl-tests src/all_gather.cu
+  static double whole_elements(const Columns& columns, const Json& answer, double size_B) {
+    const double unit_B = kWord_B * (columns.in_parts ? answer["ranks"].get<double>() : 1);
+    return unit_B * std::floor(size_B / unit_B);
+  }
   std::string row_of(const Columns& columns, const Json& answer, double size_B) const {
     const double parts = columns.in_parts ? answer["ranks"].get<double>() : 1;
     return fmt::format("{:>12.0f}  {:>12.0f}  {:>8}  {:>6}  {:>6}", size_B, size_B / kWord_B / parts, "float",
@@ -149,7 +165,7 @@ class NcclTestsLog {
   Context& context_;
   const QueryOptions& options_;
   Json first_;
-  std::int64_t drawn_ = 0;
+  std::uint64_t drawn_ = 0;
 };
 
 /// All GPUs of the node, where none are named, as -g of nccl-tests.
@@ -179,6 +195,7 @@ void add_fake(CLI::App& app, Context& context) {
     if (context.json || context.format != OutputFormat::kTable)
       throw InputError("--format: a log is text: predict collective has --json and --format csv");
     default_members(*nccl, context, options->platform());
+    columns_of(nccl->get_option("--op")->as<std::string>());
     std::vector<double> sizes = options->sizes();
     if (sizes.empty()) sizes.push_back(options->query()["size_B"].get<double>());
     NcclTestsLog(context, *options).print(sizes);

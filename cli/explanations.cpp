@@ -414,7 +414,9 @@ std::vector<Explanation> parameter_explanations() {
   return list;
 }
 
-std::vector<Explanation> explanations_of(const std::string& what) {
+std::vector<Explanation> explanations_of(const std::string& said) {
+  constexpr std::string_view kPrinted = "warning: ";  // a line as the terminal shows it
+  const std::string what = said.starts_with(kPrinted) ? said.substr(kPrinted.size()) : said;
   std::vector<Explanation> found;
   for (const Explanation& one : explanations())
     if (one.name == what) found.push_back(one);

@@ -182,9 +182,13 @@ std::string digits(double value) {
 
 std::string literal(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+  for (const unsigned char c : text) {
+    char octal[8];
+    std::snprintf(octal, sizeof octal, "\\%03o", c);
+    if (c < ' ' || c == '"' || c == '\\')
+      out += octal;
+    else
+      out += static_cast<char>(c);
   }
   return out + '"';
 }

@@ -54,18 +54,14 @@ std::pair<int, int> nccl_version(int code) {
 
 std::string nearest_version(const std::string& family, int major, int minor) {
   const std::pair wanted(major, minor);
-  std::pair<int, int> best;
-  std::string found;
-  for (const std::string& name : libraries().names()) {
-    const auto version = version_of(family, name);
-    if (!version) continue;
-    const bool older = *version <= wanted, best_older = best <= wanted;
-    const bool nearer = older ? !best_older || *version > best : !best_older && *version < best;
-    if (!found.empty() && !nearer) continue;
-    best = *version;
-    found = name;
-  }
-  return found;
+  std::map<std::pair<int, int>, std::string> known;
+  for (const std::string& name : libraries().names())
+    if (const auto version = version_of(family, name)) known.emplace(*version, name);
+  if (known.empty()) return "";
+  const auto newer = known.upper_bound(wanted);
+  const bool older = newer != known.begin() && std::prev(newer)->first.first == major;
+  const bool next = newer != known.end() && newer->first.first == major;
+  return older || (!next && newer != known.begin()) ? std::prev(newer)->second : newer->second;
 }
 
 std::vector<std::string> library_versions(const std::string& family,

@@ -153,8 +153,8 @@ std::string usual_library(const Topology& topology);
 /// NCCL_VERSION_CODE, as the library prints it: 2804 is 2.8, 22809 is 2.28. @returns major, minor
 std::pair<int, int> nccl_version(int code);
 
-/// The newest registered version of a family, "nccl" or "rccl", that is not newer than this one, else the oldest; empty
-/// if there is none.
+/// The newest registered version of a family, "nccl" or "rccl", that is not newer than this one, else the next; one of
+/// the same major version where there is one. Empty if there is none at all.
 std::string nearest_version(const std::string& family, int major, int minor);
 
 /// Registered versions of a family that have a capability, oldest first.

@@ -99,6 +99,18 @@ class Log(InFolder):
         done = run("calibrate", "fit", record, "--topology", "v100-dgx1", "--out", "out.json", folder=self.folder)
         self.assert_refused(done, "record.json:/source: is a linkcast forecast, no measurement: nothing is fitted to it")
         self.assertFalse((self.folder / "out.json").exists())
+        held = run("validate", "--against", record, "--platform", "v100-dgx1", folder=self.folder)
+        self.assert_refused(held, "record.json:/source: is a linkcast forecast, no measurement: no forecast is held against it")
+
+    def test_diagnose_says_what_it_is(self):
+        self.log(*MACHINE, *RANGE)
+        self.assertIn("left out: any measurement: the file says that it is a linkcast forecast", run("diagnose", "log.txt", folder=self.folder).stdout)
+
+    def test_sizes_are_whole_elements_of_a_rank(self):
+        text = self.log("-p", "hgx-h100", "--op", "all_gather", "--size", "8,64,100,1000")
+        rows = [line.split()[:2] for line in text.splitlines() if line and not line.startswith("#")]
+        self.assertEqual(rows, [["64", "2"], ["96", "3"], ["992", "31"]])
+        self.assertIn(run("diagnose", "-p", "hgx-h100", "log.txt", folder=self.folder).returncode, (0, 5))  # 5: too small to tell
 
     def test_a_log_with_such_a_part_is_refused_too(self):
         text = self.log(*MACHINE, *RANGE)
@@ -113,6 +125,8 @@ class Log(InFolder):
         self.assert_refused(run(*words, "--json"), "--format: a log is text")
         self.assert_refused(run(*words, "--library", "mpi-openmpi"), "nccl-tests runs NCCL or RCCL")
         self.assertEqual(run("fake").returncode, 2)
+        several = run("fake", "nccl-tests", "-p", "hgx-h100", "--op", "allgatherv", "--sizes", "1MiB,2MiB", "--gpus", "0,1")
+        self.assert_refused(several, "--op: nccl-tests has no 'allgatherv'")
 
 
 if __name__ == "__main__":

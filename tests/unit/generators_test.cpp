@@ -246,7 +246,7 @@ TEST_CASE("generators refuse what is impossible, and say why", "[unit]") {
       Case{"spin_glass", {{"nodes", "3"}}, "option L: 256 planes cannot be cut into 3 parts of an even number each"},
       Case{"spin_glass", {{"part", "bulk"}}, "option part: 'bulk' is neither all nor boundary"},
       Case{"tartan_csm", {{"version", "mpi"}}, "option version: 'mpi' is neither baseline nor nccl"},
-      Case{"tartan_dff", {{"nodes", "3"}}, "option side: 256 cells cannot be cut into 3 parts"},
+      Case{"tartan_dff", {{"nodes", "3"}}, "option side: 400 cells cannot be cut into 3 parts"},
       Case{"tartan_hit", {{"scaling", "no"}}, "option scaling: 'no' is neither strong nor weak"},
       Case{"tartan_cnn", {{"gpus", "3"}}, "option batch: 128 images cannot be divided among 3 GPUs"},
       Case{"bfs", {{"teps", "0"}}, "option teps: must be positive"},

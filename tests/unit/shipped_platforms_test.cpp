@@ -212,6 +212,9 @@ TEST_CASE("a printed version of NCCL names the newest known library that is not 
   CHECK(nearest_version("nccl", 2, 28) == "nccl-2.27");
   CHECK(nearest_version("nccl", 2, 10) == "nccl-2.8");
   CHECK(nearest_version("nccl", 3, 1) == "nccl-2.30");
+  CHECK(nearest_version("nccl", 2, 0) == "nccl-2.3");  // no relative of 1
+  CHECK(nearest_version("nccl", 1, 5) == "nccl-1");
+  CHECK(nearest_version("nccl", 0, 9) == "nccl-1");
 }
 
 TEST_CASE("a library is named as people have it", "[unit][platforms]") {

@@ -12,6 +12,7 @@
 #include "sim/base/table.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/library.hpp"
+#include "sim/records/forecast_mark.hpp"
 #include "validate/claim.hpp"
 #include "validate/diagnosis/found_platform.hpp"
 #include "validate/diagnosis/report.hpp"
@@ -19,10 +20,17 @@
 namespace linkcast::diagnosis {
 namespace {
 
-/// @throws InputError  with what makes a measurement of the file, where it is what a benchmark printed
+Measurement measured(const std::string& path) {
+  Measurement m = read_measurement(path);
+  if (m.source.starts_with(kForecastMark))
+    throw InputError(path, "/source", "is a " + std::string(kForecastMark) + ": no forecast is held against it");
+  return m;
+}
+
+/// @throws InputError  with what makes a measurement of the file, where it is what a benchmark printed; it is a forecast
 Measurement measurement_of(const std::string& path) {
   try {
-    return read_measurement(path);
+    return measured(path);
   } catch (const InputError&) {
     const std::string format = std::filesystem::exists(path) ? log_format(path) : "measurement";
     if (format.empty() || format == "measurement") throw;

@@ -16,6 +16,7 @@
 #include "sim/base/regex.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/library.hpp"
+#include "sim/records/forecast_mark.hpp"
 #include "sim/records/gpu_models.hpp"
 
 namespace linkcast::diagnosis {
@@ -162,6 +163,8 @@ DiagnosedLog read_log(const LogFormat& o, const std::string& topology, const std
   log.gpus = models_of(record);
   log.version = record.value("environment", Json::object()).value("library_version", log.measurement.library_version);
   log.buses = buses_of(file_text(path));
+  if (log.measurement.source.starts_with(kForecastMark))
+    log.left_out = "any measurement: the file says that it is a " + std::string(kForecastMark);
   if (format == "p2pBandwidthLatencyTest") drop_cold_figure(log);
   if (format == kNcclTests) {
     const auto said = o.options.find(kHosts);
