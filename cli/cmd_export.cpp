@@ -27,9 +27,8 @@ struct ExportOptions {
 
 /// A copy, flows or a collective, without noise.
 void check_has_plan(const Json& query, const std::string& path) {
-  const std::string kind = query.is_object() && query.contains("kind") && query["kind"].is_string()
-                               ? query["kind"].get<std::string>()
-                               : "";
+  const std::string kind =
+      query.is_object() && query.contains("kind") && query["kind"].is_string() ? query["kind"].get<std::string>() : "";
   if (!kind.empty() && kind != "p2p" && kind != "flows" && kind != "collective")
     throw InputError(path, "/kind", "an answer of kind " + kind + " is no plan with a time: p2p, flows or collective");
   if (query.is_object() && query.contains("noise"))
@@ -73,13 +72,13 @@ const RecordedPlan& exported_plan(const PlanRecord& record, double time_s, const
   return *nearest;
 }
 
-std::vector<std::string> program_head(const Json& asked, const Json& query, const PlanRecord& record) {
+std::vector<std::string> program_head(const Json& original, const Json& query, const PlanRecord& record) {
   std::vector<std::string> head = {
       fmt::format("Plan of this query by linkcast {}, as a program of SimGrid >= 3.32 alone:", query::build_version()),
       query.dump(), "Compile: c++ -std=c++17 plan.cpp -o plan $(pkg-config --cflags --libs simgrid)",
       "Links are named after the machine's; steps after how many lead to them and where they begin and end."};
-  if (query != asked)
-    head.push_back(fmt::format("Asked was {}, of which the library's likeliest choice is this.", asked.dump()));
+  if (query != original)
+    head.push_back(fmt::format("Of {} this is what the library most likely takes.", original.dump()));
   if (record.plans().size() > 1)
     head.push_back(
         fmt::format("Of {} plans that the forecast ran this is the one nearest to its time.", record.plans().size()));
@@ -89,17 +88,20 @@ std::vector<std::string> program_head(const Json& asked, const Json& query, cons
 void run_export(const ExportOptions& o, Context& context) {
   Json query = read_json_file(o.query);
   check_has_plan(query, o.query);
-  const Json asked = query;
-  query = settled(asked, query::answer_or_throw(context.catalogue(), asked, o.query));
+  const Json original = query;
+  query = settled(original, query::answer_or_throw(context.catalogue(), original, o.query));
   const PlanRecord record(kMostExported);
-  const double time_s = query::answer_or_throw(context.catalogue(), query, o.query)["time_s"].get<double>();
+  const Json answer = query::answer_or_throw(context.catalogue(), query, o.query);
+  if (!answer.contains("time_s") || !answer["time_s"].is_number())
+    throw InputError(o.query, "", "its answer has no single time: one size, one plan");
+  const auto time_s = answer["time_s"].get<double>();
   const RecordedPlan& plan = exported_plan(record, time_s, o.query);
   std::error_code why;
   std::filesystem::create_directories(o.out, why);
   if (!std::filesystem::is_directory(o.out))
     throw InputError("--out: " + o.out + ": is no folder, and none can be there");
   const std::string path = (std::filesystem::path(o.out) / kProgramFile).string();
-  write_file("--out", path, s4u_program(plan, {program_head(asked, query, record), time_s}));
+  write_file("--out", path, s4u_program(plan, {program_head(original, query, record), time_s}));
   log::Log("cli").note("{}: {} steps", path, plan.problem.activities.size());
 }
 
@@ -113,7 +115,9 @@ void add_export(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"simgrid"}));
   reads_stdin(
       command->add_option("query", o->query, "JSON query as of 'predict --batch'; '-': standard input")->required());
-  command->add_option("--out", o->out, "folder for plan.cpp (replaced), whose first lines say how to compile it; up to 2000 steps")
+  command
+      ->add_option("--out", o->out,
+                   "folder for plan.cpp (replaced), whose first lines say how to compile it; up to 2000 steps")
       ->required()
       ->type_name("DIR");
   command->footer("Example:\n  linkcast export simgrid query.json --out plan");

@@ -22,7 +22,7 @@ constexpr double kMicrosecond_s = 1e-6, kGiga_Bps = 1e9;  // source: nccl-tests 
 constexpr int kIterations = 20;                           // source: nccl-tests README.md, -n
 constexpr double kWord_B = 4;                             // source: nccl-tests README.md, type float
 constexpr std::uint64_t kSeeds = std::numeric_limits<std::int64_t>::max();
-constexpr int kFirstProcess = 1001;                       // ours: any number
+constexpr int kFirstProcess = 1001;  // ours: any number
 
 /// The columns of an operation. source: NVIDIA/nccl-tests src/all_reduce.cu and its like
 struct Columns {
@@ -64,14 +64,14 @@ class NcclTestsLog {
     std::string rows;
     double sum = 0;
     std::vector<double> printed;
-    for (const double asked_B : sizes) {
-      const Json asked = forecast(asked_B);
-      const Columns& columns = columns_of(text(asked["inputs"]["query"]["op"]));
-      const double size_B = whole_elements(columns, asked, asked_B);
+    for (const double wanted_B : sizes) {
+      const Json first = forecast(wanted_B);
+      const Columns& columns = columns_of(text(first["inputs"]["query"]["op"]));
+      const double size_B = whole_elements(columns, first, wanted_B);
       if (size_B <= 0) continue;
       printed.push_back(size_B);
       for (const bool in_place : {false, true}) {
-        const Json answer = in_place || size_B != asked_B ? forecast(size_B) : asked;
+        const Json answer = in_place || size_B != wanted_B ? forecast(size_B) : first;
         if (rows.empty()) first_ = answer;
         if (!in_place) rows += row_of(columns, answer, size_B);
         const double time_s = answer.value("mean_s", answer["time_s"].get<double>());
@@ -84,8 +84,8 @@ class NcclTestsLog {
     }
     if (printed.empty()) throw InputError("--size: is less than an element of 4 bytes a rank");
     std::cout << head(printed) << rows << "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "
-              << fmt::format("{:g}", sum / static_cast<double>(2 * printed.size()) / kGiga_Bps) << "\n# " << kForecastMark
-              << "\n";
+              << fmt::format("{:g}", sum / static_cast<double>(2 * printed.size()) / kGiga_Bps) << "\n# "
+              << kForecastMark << "\n";
     print_warnings(first_);
   }
 

@@ -96,7 +96,8 @@ int run_program(int argc, const char* const* argv, bool progress) {
   } catch (const CLI::ParseError& error) {
     if (argc <= 1)
       throw linkcast::InputError(
-          "a command is needed, or a log: list, show, predict, diagnose, init, measure, import; 'linkcast --help' lists all");
+          "a command is needed, or a log: list, show, predict, diagnose, init, measure, import; 'linkcast --help' "
+          "lists all");
     std::cerr << error_mark() << naming_stdin(parse_error_text(app, error)) << '\n';
     return kBadInput;
   } catch (const linkcast::InputError& error) {

@@ -250,9 +250,9 @@ def main():
     bench = with_row_sigma(bench, calibration_rows("hgx-h200"))
     kept = [row for row in shipped_rows() if "doubled" not in row["transport"]]
     if args.folder:
-        made = rows_of([p for p in points if p["doublings"] == 0], "collectives")
-        anew = {row["transport"] for row in made}
-        kept = sorted([row for row in kept if args.rows and row["transport"] not in anew] + made,
+        fresh = rows_of([p for p in points if p["doublings"] == 0], "collectives")
+        anew = {row["transport"] for row in fresh}
+        kept = sorted([row for row in kept if args.rows and row["transport"] not in anew] + fresh,
                       key=lambda row: (row["transport"], row["from_B"]))
     rows = rows_of_left_out(points, kept) + rows_of(bench, "bench")
     beyond = [p for platform, name in SWEEPS for p in beyond_a_cut(program, platform, name)]

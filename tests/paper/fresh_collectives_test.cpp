@@ -121,8 +121,9 @@ TEST_CASE("nine operations on H200 of other hosts", "[paper]") {
     std::sort(errors.begin(), errors.end());
     CHECK(errors[count / 2] <= 0.023);
     CHECK(errors[count * 95 / 100] <= 0.12);
-    const auto inside = std::count_if(points.begin(), points.end(),
-                                      [](const auto& p) { return p.low_s <= p.measured_s && p.measured_s <= p.high_s; });
+    const auto inside = std::count_if(points.begin(), points.end(), [](const auto& p) {
+      return p.low_s <= p.measured_s && p.measured_s <= p.high_s;
+    });
     CHECK(static_cast<double>(inside) >= 0.9 * static_cast<double>(count));
   }
 }

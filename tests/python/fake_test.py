@@ -110,7 +110,7 @@ class Log(InFolder):
         text = self.log("-p", "hgx-h100", "--op", "all_gather", "--size", "8,64,100,1000")
         rows = [line.split()[:2] for line in text.splitlines() if line and not line.startswith("#")]
         self.assertEqual(rows, [["64", "2"], ["96", "3"], ["992", "31"]])
-        self.assertIn(run("diagnose", "-p", "hgx-h100", "log.txt", folder=self.folder).returncode, (0, 5))  # 5: too small to tell
+        self.assertIn(run("diagnose", "-p", "hgx-h100", "log.txt", folder=self.folder).returncode, (0, 5))  # 5: too small to decide
 
     def test_a_log_with_such_a_part_is_refused_too(self):
         text = self.log(*MACHINE, *RANGE)

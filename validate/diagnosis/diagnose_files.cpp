@@ -27,7 +27,8 @@ Measurement measured(const std::string& path) {
   return m;
 }
 
-/// @throws InputError  with what makes a measurement of the file, where it is what a benchmark printed; it is a forecast
+/// @throws InputError  with what makes a measurement of the file, where it is what a benchmark printed; it is a
+/// forecast
 Measurement measurement_of(const std::string& path) {
   try {
     return measured(path);
