@@ -36,13 +36,15 @@ Json object_schema(const char* description, Json properties) {
 /// Schemas of all that is no query and no answer of one.
 Json own_schemas() {
   const Json text{{"type", "string"}}, number{{"type", "integer"}};
-  const Json busy{{"type", "array"}, {"items", {{"type", {"integer", "string"}}}}};
+  const Json busy{{"type", {"array", "string"}}, {"items", {{"type", {"integer", "string"}}}}};
   Json with = object_schema("a job of others", {{"job", text}, {"gpus", busy}});
+  Json state = object_schema("what a node runs",
+                             {{"platform", text}, {"busy", busy}, {"with", {{"type", "array"}, {"items", with}}}});
+  state["required"] = {"platform"};
+  state["additionalProperties"] = false;
   return {
       {"status", object_schema("how the service is", {{"status", text}})},
-      {"node_state",
-       object_schema("what a node runs",
-                     {{"platform", text}, {"busy", busy}, {"with", {{"type", "array"}, {"items", with}}}})},
+      {"node_state", state},
       {"node_states",
        {{"type", "object"}, {"additionalProperties", {{"$ref", std::string(kComponents) + "node_state"}}}}},
       {"forgotten", object_schema("nothing", Json::object())},
