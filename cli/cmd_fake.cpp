@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
+#include "cli/topo_matrix.hpp"
 #include "sim/machine/library_name.hpp"
 #include "sim/records/forecast_mark.hpp"
 #include "sim/records/parameters.hpp"
@@ -177,11 +178,23 @@ void default_members(CLI::App& command, Context& context, const std::string& pla
   gpus->run_callback();
 }
 
+void add_topo_m(CLI::App& fake, Context& context) {
+  auto* command = fake.add_subcommand("topo-m", "the matrix that nvidia-smi topo -m prints of such a machine");
+  auto platform = std::make_shared<std::string>();
+  command->add_option("-p,--platform,platform", *platform, "machine, see 'linkcast list platforms'")->required();
+  add_edits(*command, context, false);
+  command->footer(
+      "Example:\n  linkcast fake topo-m dgx2\n  linkcast fake topo-m v100-dgx1 --remove gpu0-gpu3 >topo.txt");
+  command->callback(
+      [platform, &context] { std::cout << nvidia_smi_topo(context.edited(*platform)->platform().topology()); });
+}
+
 }  // namespace
 
 void add_fake(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("fake", "a forecast in the form of another program's log, to test what reads it");
   command->require_subcommand(1);
+  add_topo_m(*command, context);
   auto* nccl = command->add_subcommand("nccl-tests",
                                        "as nccl-tests print a collective; the first line says that it is a forecast");
   auto options = std::make_shared<QueryOptions>(*nccl, context, "collective");

@@ -129,5 +129,42 @@ class Log(InFolder):
         self.assert_refused(several, "--op: nccl-tests has no 'allgatherv'")
 
 
+class Matrix(InFolder):
+    def matrix(self, *words: str) -> dict[str, list[str]]:
+        done = run("fake", "topo-m", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.write("topo.txt", done.stdout)
+        rows = [line.split("\t") for line in done.stdout.split("\nLegend")[0].splitlines()]
+        self.assertEqual(rows[0][1:-1], [row[0] for row in rows[1:] if row[0]])
+        return {row[0]: row[1:-1] for row in rows[1:] if row[0]}
+
+    def test_of_every_machine_it_is_symmetric(self):
+        platforms = [one["name"] for one in json.loads(run("list", "platforms", "--json").stdout)["platforms"]]
+        nvidias = [name for name in platforms if name not in ("lumi", "mi300x", "mi325x", "mi350x")]
+        self.assertGreater(len(nvidias), 45)
+        for name in nvidias:
+            with self.subTest(name):
+                rows = list(self.matrix(name).values())
+                self.assertEqual(rows, [list(column) for column in zip(*rows)])
+
+    def test_what_the_importer_reads_of_it(self):
+        for name, links in (("v100-dgx1", {(0, 1): "NV1", (0, 3): "NV2", (0, 5): "SYS"}), ("dgx2", {(0, 15): "NV6"})):
+            rows = self.matrix(name)
+            for (a, b), link in links.items():
+                self.assertEqual(rows[f"GPU{a}"][b], link)
+            done = run("import", "topo-m", "topo.txt", "--machine", "box", "--option", "gpu=V100", folder=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (self.folder / "box.json").write_text(done.stdout)
+            again = run("fake", "topo-m", str(self.folder / "box.json"))
+            self.assertEqual(again.returncode, 0, again.stderr)
+            gpus = [key for key in rows if key.startswith("GPU")]
+            back = [line.split("\t") for line in again.stdout.splitlines() if line.startswith("GPU")]
+            self.assertEqual([row[1:1 + len(gpus)] for row in back], [rows[key][:len(gpus)] for key in gpus])
+
+    def test_edits_and_refusals(self):
+        self.assertEqual(self.matrix("v100-dgx1", "--remove", "gpu0-gpu3")["GPU0"][3], "PHB")
+        self.assert_refused(run("fake", "topo-m", "mi300x"), "mi300x: has no GPUs of NVIDIA")
+
+
 if __name__ == "__main__":
     main()
