@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/input_error.hpp"
-#include "sim/machine/structure.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -25,7 +25,7 @@ class Matrix {
   explicit Matrix(const Topology& topology) : topology_(topology), columns_(topology.gpus()) {
     for (std::size_t d = 0; d < topology.devices.size(); ++d)
       if (topology.devices[d].kind == DeviceKind::kNic) columns_.push_back(static_cast<int>(d));
-    for (const int device : columns_) up_.push_back(way_up(device));
+    for (const int device : columns_) up_.push_back(path_up(device));
   }
 
   [[nodiscard]] std::string text() const {
@@ -47,20 +47,20 @@ class Matrix {
     return cable.a == device ? cable.b : cable.b == device ? cable.a : -1;
   }
   /// The PCIe switches above a device, and the CPU above them.
-  [[nodiscard]] std::vector<int> way_up(int device) const {
-    std::vector<std::vector<int>> ways{{device}};
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (kind(ways[i].back()) == DeviceKind::kCpu) return {ways[i].begin() + 1, ways[i].end()};
+  [[nodiscard]] std::vector<int> path_up(int device) const {
+    std::vector<std::vector<int>> paths{{device}};
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      if (kind(paths[i].back()) == DeviceKind::kCpu) return {paths[i].begin() + 1, paths[i].end()};
       for (const Cable& cable : topology_.cables) {
-        const int next = other_end(cable, ways[i].back());
+        const int next = other_end(cable, paths[i].back());
         const bool above = next >= 0 && (kind(next) == DeviceKind::kCpu || kind(next) == DeviceKind::kPcieSwitch);
-        if (!above || std::find(ways[i].begin(), ways[i].end(), next) != ways[i].end()) continue;
-        ways.push_back(ways[i]);
-        ways.back().push_back(next);
+        if (!above || std::find(paths[i].begin(), paths[i].end(), next) != paths[i].end()) continue;
+        paths.push_back(paths[i]);
+        paths.back().push_back(next);
       }
     }
     throw InputError(topology_.name + ": " + topology_.devices[static_cast<std::size_t>(device)].id +
-                     " has no way up to a CPU");
+                     " has no path up to a CPU");
   }
   [[nodiscard]] int numa_node(int cpu) const {
     return static_cast<int>(std::count_if(topology_.devices.begin(), topology_.devices.begin() + cpu,
@@ -101,7 +101,8 @@ class Matrix {
 }  // namespace
 
 std::string nvidia_smi_topo(const Topology& topology) {
-  if (lending::maker_of(topology) != "nvidia") throw InputError(topology.name + ": has no GPUs of NVIDIA for nvidia-smi");
+  if (usual_library(topology).starts_with("rccl"))
+    throw InputError(topology.name + ": has no GPUs of NVIDIA for nvidia-smi");
   return Matrix(topology).text();
 }
 
