@@ -66,6 +66,11 @@ constexpr WarningRow kWarnings[] = {
      "Latency of small collectives is the library's own table, not measured here. It matters below about 1 MiB. "
      "nccl-tests from 8 B on removes it.",
      "docs/calibrate.md"},
+    {"more-warnings", "* more of what was assumed: -v shows *",
+     "At most three warnings are printed, the ones that matter most first; the others are there with -v, and all of "
+     "them "
+     "in --json.",
+     "docs/answers.md"},
     {"nominal-rate", "the rate of *is nominal, not calibrated",
      "The link's rate is that of its data sheet: real copies attain some per cent less. A copy over this link, by "
      "nvbandwidth or p2pBandwidthLatencyTest, and a fit remove it.",

@@ -169,6 +169,8 @@ class Command(InFolder):
         text = run("explain", "the rate of gpu0->cpu0 is nominal, not calibrated").stdout
         self.assertTrue(text.startswith("warning nominal-rate\n"))
         self.assertEqual(text, run("explain", "nominal-rate").stdout)
+        self.assertEqual(text, run("explain", "warning: the rate of gpu0->cpu0 is nominal, not calibrated").stdout)
+        self.assertTrue(run("explain", "7 more of what was assumed: -v shows them").stdout.startswith("warning more-warnings\n"))
 
     def test_a_link_and_a_parameter(self):
         self.assertTrue(run("explain", "node0/gpu0->gpu1").stdout.startswith("bottleneck A->B\n"))
