@@ -193,18 +193,6 @@ std::string literal(const std::string& text) {
   return out + '"';
 }
 
-/// Payloads are whole bytes: if ours are not, the program counts in this fraction of a byte.
-double units_per_byte(const Problem& problem) {
-  double most_B = 1;
-  bool whole = true;
-  for (const Activity& activity : problem.activities) {
-    most_B = std::max(most_B, activity.work_B);
-    whole = whole && activity.work_B == std::floor(activity.work_B);
-  }
-  // source: a payload is a 64-bit integer; 2^30 units are 1e-9 of a byte
-  return whole ? 1 : std::exp2(std::clamp(62.0 - std::ceil(std::log2(most_B)), 0.0, 30.0));
-}
-
 /// Steps that must have ended, those included that hold a queue first: engines serve in the order of the forecast.
 std::vector<std::vector<int>> predecessors(const RecordedPlan& plan) {
   const Problem& problem = plan.problem;

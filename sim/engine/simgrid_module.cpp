@@ -71,19 +71,6 @@ namespace routing = simgrid::kernel::routing;
 // source: ours, no time against any other, but more than none: a part whose penalty counts pays it
 constexpr double kPaidLatency_s = 1e-18;
 
-/// SimGrid's payloads are whole bytes. If ours are not, bytes and rates are counted in this fraction
-/// of a byte, which changes no time: a power of 2, so that only the payload is rounded.
-double units_per_byte(const Problem& problem) {
-  double most_B = 1;
-  bool whole = true;
-  for (const Activity& activity : problem.activities) {
-    most_B = std::max(most_B, activity.work_B);
-    whole = whole && activity.work_B == std::floor(activity.work_B);
-  }
-  // source: a payload is a 64-bit integer; 2^30 units are 1e-9 of a byte, the tolerance of the tests
-  return whole ? 1 : std::exp2(std::clamp(62.0 - std::ceil(std::log2(most_B)), 0.0, 30.0));
-}
-
 /// A zone whose route, whoever asks, is that of the flow being started.
 class FlatZone final : public routing::NetZoneImpl {
  public:

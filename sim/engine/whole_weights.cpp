@@ -89,4 +89,15 @@ double WholeWeights::all_parts(int parts) {
   return all;
 }
 
+double units_per_byte(const Problem& problem) {
+  double most_B = 1;
+  bool whole = true;
+  for (const Activity& activity : problem.activities) {
+    most_B = std::max(most_B, activity.work_B);
+    whole = whole && activity.work_B == std::floor(activity.work_B);
+  }
+  // source: a payload is a 64-bit integer; 2^30 units are 1e-9 of a byte, the tolerance of the tests
+  return whole ? 1 : std::exp2(std::clamp(62.0 - std::ceil(std::log2(most_B)), 0.0, 30.0));
+}
+
 }  // namespace linkcast

@@ -1,5 +1,5 @@
 #pragma once
-// Weights as SimGrid can have them: how often a route lists a link.
+// Weights and bytes as SimGrid can have them: how often a route lists a link, and whole numbers.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -47,5 +47,9 @@ class WholeWeights {
   const Problem& problem_;
   std::vector<double> scales_;
 };
+
+/// SimGrid's payloads are whole bytes. If ours are not, bytes and rates are counted in this fraction of a byte, which
+/// changes no time: a power of 2, so that only the payload is rounded.
+double units_per_byte(const Problem& problem);
 
 }  // namespace linkcast
