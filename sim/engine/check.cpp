@@ -122,8 +122,7 @@ void check_predecessors(const Problem& problem, const Solution& solution, std::s
 void check_sizes(const Problem& problem, const Solution& solution) {
   const std::size_t activities = problem.activities.size();
   if (solution.start_s.size() != activities || solution.finish_s.size() != activities ||
-      solution.carried_B.size() != problem.capacity_Bps.size() ||
-      (!solution.limited_by.empty() && solution.limited_by.size() != activities)) {
+      solution.carried_B.size() != problem.capacity_Bps.size() || solution.limited_by.size() != activities) {
     throw InvariantError("solution does not match its problem: wrong number of entries");
   }
 }

@@ -40,7 +40,7 @@ struct Solution {
   std::vector<double> start_s;    ///< per activity: when it held its queues and its delay began
   std::vector<double> finish_s;   ///< per activity
   std::vector<double> carried_B;  ///< per constraint: integral of consumption over time
-  /// Per activity: constraint that limited it for most of its bytes, or kOwnCap. Empty if the solver cannot tell.
+  /// Per activity: constraint that limited it for most of its bytes, or kOwnCap.
   std::vector<int> limited_by;
   double makespan_s = 0;
   int late_shares = 0;  ///< times that rates were shared out a little after what changed them: ManyFlows

@@ -324,8 +324,8 @@ std::string ask_worker(const std::string& bytes) {
 Solution NativeSolver::run(const Problem& problem) {
   check_problem(problem);
   Solution solution = read_solution(ask_worker(write_problem(problem)));
-  check_solution(problem, solution);
   solution.limited_by = fluid_.run(problem).limited_by;
+  check_solution(problem, solution);
   return solution;
 }
 

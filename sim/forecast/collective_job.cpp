@@ -1,6 +1,7 @@
 #include "sim/forecast/collective_job.hpp"
 
 #include "sim/base/index.hpp"
+#include "sim/plan/link_name.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -25,7 +26,7 @@ double CollectiveJob::buffer_B(const std::string& protocol) const {
 double CollectiveJob::step_B(const std::string& protocol) const { return buffer_B(protocol) / kSteps; }
 
 std::string name_of(const CollectiveJob& job, int key) {
-  return job.one_node() ? job.node().constraints()[at(key)].id : job.machine.id(key);
+  return activities::link_name(job.machine, key, !job.one_node());
 }
 
 int shared_key(const CollectiveJob& job, const Cluster& shared, int key) {

@@ -146,13 +146,12 @@ void read_shared(const activities::PlanProblem& problem, const Solution& solutio
   double ended_s = 0;
   for (const int place : places) {
     ended_s = std::max(ended_s, solution.finish_s[at(place)]);
-    if (solution.limited_by.empty()) continue;
     const int limit = solution.limited_by[at(place)];
     limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
   }
   together.flow_s = std::max(together.flow_s, ended_s / together.choice - together.plan.latency_s);
   if (together.scheduled) {
-    if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
+    read_shared_rounds(problem, solution, places, *together.scheduled);
     return;
   }
   if (!together.messages || (!limits.empty() && limits.front() != kOwnCap)) together.limited_by = std::move(limits);

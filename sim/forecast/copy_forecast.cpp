@@ -49,7 +49,7 @@ class Judge {
 
   /// As the answer names a key of the cluster: without the node where the request names none.
   [[nodiscard]] std::string name_of_key(int key) const {
-    return request_.names_nodes ? machine_.id(key) : machine_.node().constraints()[at(key)].id;
+    return activities::link_name(machine_, key, request_.names_nodes);
   }
 
  private:
@@ -61,10 +61,7 @@ class Judge {
   void judge_inside(const PlannedCopy& copy, double bytes) {
     const Platform& node = machine_.node();
     uncertainty::add_copy(node, *copy.inside, bytes, terms_, forecast_.warnings);
-    const Problem& problem = runs_.median.plan.problem();
-    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
-    const int limit = limited_by.empty() ? uncertainty::tightest(problem, problem.activities[at(copy.main)])
-                                         : limited_by[at(copy.main)];
+    const int limit = runs_.median.solution.limited_by[at(copy.main)];
     const int first = machine_.key(copy.node, 0);
     const int constraint =
         limit == kOwnCap ? copy.inside->cap_link : runs_.median.plan.cluster_problem().key(limit) - first;
@@ -77,8 +74,7 @@ class Judge {
   void judge_message(const PlannedCopy& copy, double bytes) {
     const activities::PlannedMessage& plan = *copy.between;
     uncertainty::add_message(machine_, plan, bytes, terms_, forecast_.warnings);
-    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
-    const int limit = limited_by.empty() ? kOwnCap : limited_by[at(copy.main)];
+    const int limit = runs_.median.solution.limited_by[at(copy.main)];
     if (limit != kOwnCap) {
       const int key = runs_.median.plan.cluster_problem().key(limit);
       forecast_.bottleneck.insert(machine_.id(key));

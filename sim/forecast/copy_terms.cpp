@@ -26,18 +26,6 @@ constexpr double kMessageStandInError = 0.3;
 
 }  // namespace
 
-int tightest(const Problem& problem, const Activity& activity) {
-  double rate = activity.rate_cap_Bps;
-  int limit = kOwnCap;
-  for (const Use& use : activity.uses) {
-    const double share = problem.capacity_Bps[at(use.constraint)] / use.weight;
-    if (share >= rate) continue;
-    rate = share;
-    limit = use.constraint;
-  }
-  return limit;
-}
-
 void add_copy(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Terms& terms,
               std::set<std::string>& warnings) {
   for (const Resolved& used : plan.used)

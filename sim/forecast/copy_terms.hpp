@@ -10,9 +10,6 @@
 
 namespace linkcast::uncertainty {
 
-/// Constraint that would limit an activity alone, or kOwnCap: for solvers that do not tell which one did.
-int tightest(const Problem& problem, const Activity& activity);
-
 /// Adds how sure a planned copy is, and warns of parameters that stand in for unmeasured ones. Of several copies the
 /// largest error of each kind counts.
 void add_copy(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Terms& terms,

@@ -152,7 +152,7 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   }
   const bool accelerators_only = platform.accelerators_only(links);
   const double share = accelerators_only ? kernel_link_share(platform, links) : 1;
-  // Whole weights where that can be, so that every solver can run it.
+  // Whole weights where that can be: of others SimGrid needs several communications.
   flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links, peers);
   add_host_hops(platform, hops, load.host, flow.uses);
   flow.work_B = load.bytes / load.payload_share / share;

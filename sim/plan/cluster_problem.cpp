@@ -140,7 +140,9 @@ int ClusterProblem::add(Activity activity) {
 const Problem& ClusterProblem::problem() {
   settle();
   if (PlanRecord* record = PlanRecord::current())
-    record->name_links(problem_, [this](int constraint) { return link_name(*cluster_, keys_[at(constraint)]); });
+    record->name_links(problem_, [this](int constraint) {
+      return link_name(*cluster_, keys_[at(constraint)], cluster_->nodes() > 1);
+    });
   return problem_;
 }
 

@@ -47,7 +47,8 @@ std::vector<int> PlanProblem::add(const Plan& plan) {
     problem_.activities.push_back(std::move(activity));
   }
   if (PlanRecord* record = PlanRecord::current())
-    record->name_links(problem_, [this](int constraint) { return link_name(machine_, key(constraint)); });
+    record->name_links(problem_,
+                       [this](int constraint) { return link_name(machine_, key(constraint), machine_.nodes() > 1); });
   return places;
 }
 
