@@ -185,8 +185,7 @@ void add_topo_m(CLI::App& fake, Context& context) {
   add_edits(*command, context, false);
   command->footer(
       "Example:\n  linkcast fake topo-m dgx2\n  linkcast fake topo-m v100-dgx1 --remove gpu0-gpu3 >topo.txt");
-  command->callback(
-      [platform, &context] { std::cout << nvidia_smi_topo(context.edited(*platform)->platform().topology()); });
+  command->callback([platform, &context] { std::cout << nvidia_smi_topo(context.edited(*platform)->platform()); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/machine/library.hpp"
 
@@ -22,9 +23,10 @@ constexpr char kLegend[] =
 
 class Matrix {
  public:
-  explicit Matrix(const Topology& topology) : topology_(topology), columns_(topology.gpus()) {
-    for (std::size_t d = 0; d < topology.devices.size(); ++d)
-      if (topology.devices[d].kind == DeviceKind::kNic) columns_.push_back(static_cast<int>(d));
+  explicit Matrix(const Platform& platform)
+      : platform_(platform), topology_(platform.topology()), columns_(topology_.gpus()) {
+    for (std::size_t d = 0; d < topology_.devices.size(); ++d)
+      if (topology_.devices[d].kind == DeviceKind::kNic) columns_.push_back(static_cast<int>(d));
     for (const int device : columns_) up_.push_back(path_up(device));
   }
 
@@ -41,26 +43,16 @@ class Matrix {
   }
 
  private:
-  [[nodiscard]] DeviceKind kind(int device) const { return topology_.devices[static_cast<std::size_t>(device)].kind; }
+  [[nodiscard]] DeviceKind kind(int device) const { return topology_.devices[at(device)].kind; }
   /// The device at the other end of a cable; -1: it is not of this cable.
   static int other_end(const Cable& cable, int device) {
     return cable.a == device ? cable.b : cable.b == device ? cable.a : -1;
   }
   /// The PCIe switches above a device, and the CPU above them.
   [[nodiscard]] std::vector<int> path_up(int device) const {
-    std::vector<std::vector<int>> paths{{device}};
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-      if (kind(paths[i].back()) == DeviceKind::kCpu) return {paths[i].begin() + 1, paths[i].end()};
-      for (const Cable& cable : topology_.cables) {
-        const int next = other_end(cable, paths[i].back());
-        const bool above = next >= 0 && (kind(next) == DeviceKind::kCpu || kind(next) == DeviceKind::kPcieSwitch);
-        if (!above || std::find(paths[i].begin(), paths[i].end(), next) != paths[i].end()) continue;
-        paths.push_back(paths[i]);
-        paths.back().push_back(next);
-      }
-    }
-    throw InputError(topology_.name + ": " + topology_.devices[static_cast<std::size_t>(device)].id +
-                     " has no path up to a CPU");
+    std::vector<int> path;
+    for (const int link : platform_.to_host(device).links) path.push_back(platform_.links()[at(link)].to);
+    return path;
   }
   [[nodiscard]] int numa_node(int cpu) const {
     return static_cast<int>(std::count_if(topology_.devices.begin(), topology_.devices.begin() + cpu,
@@ -93,6 +85,7 @@ class Matrix {
     return switches == 1 ? "PIX" : "PXB";
   }
 
+  const Platform& platform_;
   const Topology& topology_;
   std::vector<int> columns_;
   std::vector<std::vector<int>> up_;
@@ -100,10 +93,10 @@ class Matrix {
 
 }  // namespace
 
-std::string nvidia_smi_topo(const Topology& topology) {
-  if (usual_library(topology).starts_with("rccl"))
-    throw InputError(topology.name + ": has no GPUs of NVIDIA for nvidia-smi");
-  return Matrix(topology).text();
+std::string nvidia_smi_topo(const Platform& platform) {
+  if (usual_library(platform.topology()).starts_with("rccl"))
+    throw InputError(platform.topology().name + ": has no GPUs of NVIDIA for nvidia-smi");
+  return Matrix(platform).text();
 }
 
 }  // namespace linkcast::cli
