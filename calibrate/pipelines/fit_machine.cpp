@@ -264,8 +264,7 @@ void read_record(const std::string& path, fit::FitRequest& request) {
                                                  "calibration/1", "residuals/1", "fit-report/1"});
   if (schema == "measurement/1") {
     Measurement m = parse_measurement(json, path);
-    if (m.source.starts_with(kForecastMark))
-      throw InputError(path, "/source", "is a " + std::string(kForecastMark) + ": nothing is fitted to it");
+    refuse_forecast(m.source, path, "nothing is fitted to it");
     if (m.of_base_costs() && m.library.empty()) m.library = registered_nccl(m.library_version);
     return request.measurements.push_back(std::move(m));
   }

@@ -22,8 +22,7 @@ namespace {
 
 Measurement measured(const std::string& path) {
   Measurement m = read_measurement(path);
-  if (m.source.starts_with(kForecastMark))
-    throw InputError(path, "/source", "is a " + std::string(kForecastMark) + ": no forecast is held against it");
+  refuse_forecast(m.source, path, "no forecast is held against it");
   return m;
 }
 

@@ -163,7 +163,7 @@ DiagnosedLog read_log(const LogFormat& o, const std::string& topology, const std
   log.gpus = models_of(record);
   log.version = record.value("environment", Json::object()).value("library_version", log.measurement.library_version);
   log.buses = buses_of(file_text(path));
-  if (log.measurement.source.starts_with(kForecastMark))
+  if (is_forecast(log.measurement.source))
     log.left_out = "any measurement: the file says that it is a " + std::string(kForecastMark);
   if (format == "p2pBandwidthLatencyTest") drop_cold_figure(log);
   if (format == kNcclTests) {
