@@ -205,6 +205,11 @@ def doubling_row(points, kind, others=()):
             "sigma_log": least_sigma(some, doublings), "samples": len(some)}
 
 
+def measured_sizes(points):
+    """Without parts by size: such sizes are beyond those measured, which have a row of their own."""
+    return [p for p in points if not p["left_out"].startswith("size=")]
+
+
 def rows_of_left_out(points, plain=None):
     """All rows of collectives; of doublings those that such points show. plain: the others, if known."""
     rows = list(plain or rows_of([p for p in points if p["doublings"] == 0], "collectives"))
@@ -229,7 +234,7 @@ def without_own_machine(points):
     """Intervals whose rows come from the other machines' points alone."""
     made = []
     for machine in sorted({p["machine"] for p in points}):
-        others = rows_of_left_out([p for p in points if p["machine"] != machine])
+        others = rows_of_left_out(measured_sizes([p for p in points if p["machine"] != machine]))
         made += with_rows([p for p in points if p["machine"] == machine], others)
     return made
 
@@ -244,8 +249,7 @@ def main():
     program = str(Path(args.program).resolve())
     points = alps_published(program) + on_eight_nodes(program)
     if args.folder:
-        points += [p for p in left_out_points(args.folder)
-                   if not p["left_out"].startswith("size=") and (not args.rows or kind_of(p) in args.rows)]
+        points += [p for p in measured_sizes(left_out_points(args.folder)) if not args.rows or kind_of(p) in args.rows]
     bench = [{**p, "library": "nccl", "nodes": 1} for record in BENCH for p in not_fitted(program, record)]
     bench = with_row_sigma(bench, calibration_rows("hgx-h200"))
     kept = [row for row in shipped_rows() if "doubled" not in row["transport"]]
