@@ -8,7 +8,7 @@ from tree import CPP, ROOT, code_only, files, finish, text_of
 
 TOP = {"CMakeLists.txt", "CMakePresets.json", "sim", "cli", "python", "calibrate", "topologies", "models", "validate", "apps-traces",
        "tests", "README.md", "SECURITY.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "docs",
-       "setup", "Containerfile"}
+       "setup"}
 LARGEST_B = 1_000_000
 MOST_FILE_LINES = 600
 MOST_FUNCTION_LINES = 60

@@ -40,7 +40,7 @@ class Tree(InFolder):
 
     def test_container(self):
         """No container is built here: its parts are there, and what it installs is what CPack makes."""
-        text = (ROOT / "Containerfile").read_text()
+        text = (ROOT / ".ci/Containerfile").read_text()
         self.assertEqual(re.findall(r"^FROM (\S+?)(?: AS (\w+))?$", text, re.M),
                          [("docker.io/library/debian:12", "build"), ("docker.io/library/debian:12-slim", "")])
         for script in re.findall(r"bash (\S+)", text):
