@@ -231,8 +231,8 @@ TEST_CASE("engine: every limit of an activity and of a problem is checked by its
     CHECK_THROWS_AS(check_solution(weighted, wrong), InvariantError);
     CHECK_THROWS_AS(check_order(weighted, wrong), InvariantError);
   }
-  solution.limited_by.clear();  // a solver that cannot tell
-  CHECK_NOTHROW(check_solution(weighted, solution));
+  solution.limited_by.clear();  // every solver tells
+  CHECK_THROWS_AS(check_solution(weighted, solution), InvariantError);
   // a constraint that carried its bytes in no more than the time it had, from when it came
   CHECK_NOTHROW(check_constraint(weighted, 0, {40, 40, 1, 1, 5}));
   CHECK_THROWS_AS(check_constraint(weighted, 0, {40, 40, 1, 1.5, 5}), InvariantError);
