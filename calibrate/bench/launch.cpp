@@ -4,6 +4,8 @@
 // (launch_pytorch.py writes a record of the same schema); data checks (nccl_ops makes them). Method:
 // launch_request.hpp. All issuers start each run together, by a spinning barrier in shared memory.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "calibrate/bench/bench.hpp"
 #include "calibrate/bench/launch_request.hpp"
@@ -44,11 +46,11 @@ class Launch final : public Bench {
   [[nodiscard]] std::vector<Case> nccl_cases(const std::vector<std::string>& operations, std::size_t step,
                                              int gpus) const;
   static std::vector<Case> cuda_cases(bool quick, int gpus);
-  Json run(Context& context, const Case& which);
+  Json run(Context& context, const Case& which, int round);
 
   bool held_out_;
   std::unique_ptr<NcclWorker> worker_;
-  std::pair<std::string, int> running_;
+  std::tuple<std::string, int, int> running_;
 };
 
 /// From 8 B, each so many times the one before; held out: those between, from 16 B. @param step  a power of 4
@@ -119,41 +121,54 @@ std::vector<Point> Launch::points(Context& context) {
         cases.push_back(one);
     }
   }
-  std::vector<Point> all;
+  // A host issues faster or slower by a quarter from one start of its processes to the next and from minute to minute:
+  // each round starts them anew, and takes every so manieth point.
+  const int rounds = quick ? 1 : many ? 2 : 3;
+  std::map<std::tuple<std::string, std::string, int, int>, int>
+      seen;  // points that differ in operation and bytes alone
+  std::vector<std::pair<int, Point>> all;
   for (const Case& one : cases) {
+    const int round = seen[{one.launch, one.issuers, one.gpus, one.calls_per_graph}]++ % rounds + 1;
     Json gpus = Json::array();
     for (int gpu = 0; gpu < one.gpus; ++gpu) gpus.push_back(gpu);
     Json key{{"launch", one.launch}, {"issuers", one.issuers}, {"op", one.op}, {"gpus", gpus}, {"size_B", one.bytes}};
     if (one.sends > 1) key["sends"] = one.sends;
     if (one.communicators > 1) key["communicators"] = one.communicators;
     if (one.calls_per_graph > 0) key["calls_per_graph"] = one.calls_per_graph;
-    all.push_back(
-        {key, std::to_string(one.gpus) + " GPUs, " + one.issuers, [this, &context, one] { return run(context, one); }});
+    all.push_back({round, {key, std::to_string(one.gpus) + " GPUs, " + one.issuers, [this, &context, one, round] {
+                             return run(context, one, round);
+                           }}});
   }
   // One set of issuers after the other.
-  std::stable_sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.group < b.group; });
-  return all;
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.group) < std::tie(b.first, b.second.group);
+  });
+  std::vector<Point> points;
+  for (auto& [round, point] : all) points.push_back(std::move(point));
+  return points;
 }
 
-Json Launch::run(Context& context, const Case& which) {
+Json Launch::run(Context& context, const Case& which, int round) {
   constexpr int kMany = 200, kSome = 20, kRepetitions = 9, kFewRepetitions = 5;
-  if (!worker_ || running_ != std::pair(which.issuers, which.gpus)) {
+  if (const std::tuple now{which.issuers, which.gpus, round}; !worker_ || running_ != now) {
     worker_.reset();
-    running_ = {which.issuers, which.gpus};
+    running_ = now;
     worker_ = std::make_unique<NcclWorker>(
         std::vector<std::string>{kLaunchFlag, context.options.nccl, which.issuers, std::to_string(which.gpus)},
         context.options.nccl_env);
   }
   const bool large = which.bytes >= kFew;
   try {
-    return worker_->ask({{"op", which.op},
-                         {"size_B", which.bytes},
-                         {"sends", which.sends},
-                         {"communicators", which.communicators},
-                         {"calls_per_graph", which.calls_per_graph},
-                         {"calls", large ? kSome : kMany},
-                         {"repetitions", large || context.options.quick ? kFewRepetitions : kRepetitions},
-                         {"held", !is_host_call(which.op) && which.bytes <= (std::size_t{16} << 20)}});
+    Json answer = worker_->ask({{"op", which.op},
+                                {"size_B", which.bytes},
+                                {"sends", which.sends},
+                                {"communicators", which.communicators},
+                                {"calls_per_graph", which.calls_per_graph},
+                                {"calls", large ? kSome : kMany},
+                                {"repetitions", large || context.options.quick ? kFewRepetitions : kRepetitions},
+                                {"held", !is_host_call(which.op) && which.bytes <= (std::size_t{16} << 20)}});
+    answer["round"] = round;
+    return answer;
   } catch (const Waived&) {
     worker_.reset();  // it may be in any state
     throw;
@@ -172,6 +187,7 @@ Json Launch::method(const Context& context) const {
       {"issuers", "one_thread: for all GPUs; threads, processes: one a GPU; all start each run together"},
       {"size_B", "the size column of nccl-tests; of each send where there are several sends"},
       {"sends", "sends, and as many receives, of each GPU in one group"},
+      {"round", "points of one round and one set of issuers were issued by the same processes, started anew for each"},
       {"communicators", "calls of so many communicators over the same GPUs, each on its own stream, in one group"},
       {"copy",
        "copy_peer_*: to the next GPU of the machine, issued on the source; ce: cudaMemcpyPeerAsync (in graphs "

@@ -118,7 +118,7 @@ struct FitContext {
   [[nodiscard]] std::vector<const Calibration*> lenders_of(const ParameterKey& key) const;
   /// True if a machine with the same host lends this parameter.
   [[nodiscard]] bool host_lends(const ParameterKey& key) const;
-  /// Takes a parameter from the first of lenders_of() that fitted it itself. @returns false if none did
+  /// Takes a parameter from the nearest machine that fitted it itself. @returns false if none did
   bool inherit(const ParameterKey& key, const std::string& missing);
   /// The same for every inherited parameter of a transport.
   bool inherit_all(const std::string& transport, const std::string& missing);

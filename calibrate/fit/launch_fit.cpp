@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "sim/base/input_error.hpp"
@@ -104,6 +105,21 @@ namespace {
 // us of device time against 20 of host
 constexpr double kHostBound_B = 65536;
 
+// Spread of ln(cost) when the same host issues once more, minutes later and by other processes, and how many pairs
+// that is known from. source: launch against launch_ops of five hosts (calibrate/data/{hgx-h200,h100-pair,h100-four}
+// and one of 27 Nov 2026): 0.10 a record
+constexpr double kAnotherStart = 0.1, kStartsKnown = 5;
+// Spread of ln(cost) between hosts of one kind, and how many of these spreads away a host is of another kind, so that
+// its tails are wide. source: the medians of 14 launch records of nine hosts in calibrate/data differ by 0.15, of which
+// one start has 0.1
+constexpr double kAnotherHost = 0.12, kFar = 2;
+
+/// A point, and which start of the issuing processes measured it.
+struct Issued {
+  LaunchPoint point;
+  int start = 0;
+};
+
 /// Row of the fit for a point; nothing: it says nothing of these costs.
 using Row = std::function<std::optional<std::vector<double>>(const LaunchPoint&)>;
 /// What a point says of the same seconds.
@@ -181,11 +197,42 @@ LinearFit fit_costs(const std::vector<Observation>& rows, const std::vector<std:
   return rest;
 }
 
+/// The spread from one start of the issuing processes to the next, apart from the scatter of points within one.
+struct StartSpread {
+  double within = 0, between = 0;  ///< standard deviations of ln(cost)
+  double starts = 1;
+  [[nodiscard]] double of_mean() const { return between / std::sqrt(starts); }
+};
+
+/// @param errors  logarithms. @param starts  one for each
+StartSpread spread_of_starts(const std::vector<double>& errors, const std::vector<int>& starts) {
+  std::map<int, std::vector<double>> by_start;
+  for (std::size_t i = 0; i < errors.size(); ++i) by_start[starts[i]].push_back(errors[i]);
+  std::map<int, double> middle;
+  double mean = 0, squares = 0;
+  for (const auto& [start, of_start] : by_start) {
+    middle[start] = estimate_median(of_start).value;
+    mean += middle[start] / static_cast<double>(by_start.size());
+  }
+  for (const auto& [start, value] : middle) squares += (value - mean) * (value - mean);
+  StartSpread spread;
+  spread.starts = static_cast<double>(by_start.size());
+  spread.between =
+      std::sqrt((kStartsKnown * kAnotherStart * kAnotherStart + squares) / (kStartsKnown + spread.starts - 1));
+  std::vector<double> distances;
+  for (std::size_t i = 0; i < errors.size(); ++i) distances.push_back(std::abs(errors[i] - middle[starts[i]]));
+  spread.within = sigma_of_ninety_percent(distances);
+  return spread;
+}
+
 class LaunchFit {
  public:
   LaunchFit(FitContext& context, const std::vector<LaunchRecord>& launches) : context_(context) {
+    std::map<std::pair<const LaunchRecord*, int>, int> starts;
     for (const LaunchRecord& record : launches)
-      points_.insert(points_.end(), record.points.begin(), record.points.end());
+      for (const LaunchPoint& point : record.points)
+        points_.push_back(
+            {point, starts.try_emplace({&record, point.round}, static_cast<int>(starts.size())).first->second});
   }
 
   void run() {
@@ -219,7 +266,7 @@ class LaunchFit {
   void fit_graphs() {
     constexpr double kSmall_B = 16384;  // source: ours, so that the bytes take a small part
     std::map<Call, double> queued_s, in_graph_s;
-    for (const LaunchPoint& p : points_) {
+    for (const auto& [p, start] : points_) {
       const auto device_s = median_of(p, "device");
       const bool several = p.calls_per_graph > 1;
       if (!device_s || p.size_B > kSmall_B || p.sends > 1 || p.communicators > 1) continue;
@@ -241,10 +288,14 @@ class LaunchFit {
   void fit(const std::string& subject, const std::vector<const LaunchRow*>& costs, const Row& row,
            const SecondsOf& seconds) {
     std::vector<Observation> rows;
-    for (const LaunchPoint& point : points_) {
+    std::vector<int> starts;
+    for (const auto& [point, start] : points_) {
       const auto coefficients = row(point);
       if (!coefficients) continue;
-      for (const double time_s : seconds(point)) rows.push_back({*coefficients, time_s});
+      for (const double time_s : seconds(point)) {
+        rows.push_back({*coefficients, time_s});
+        starts.push_back(start);
+      }
     }
     if (rows.empty()) {
       context_.undetermined.push_back(parameter_subject(ParameterOf::kLaunch, subject) +
@@ -254,19 +305,60 @@ class LaunchFit {
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
     const LinearFit found = fit_costs(rows, names);
-    std::vector<double> distances;
-    for (const Observation& o : rows) {
-      double modelled_s = 0;
-      for (std::size_t k = 0; k < names.size(); ++k) modelled_s += found.value[k] * o.row[k];
-      distances.push_back(std::abs(std::log(o.time_s / modelled_s)));
-    }
-    for (std::size_t k = 0; k < names.size(); ++k) context_.set((*costs[k])(subject), found.value[k], found.stderr_[k]);
-    const double sigma = sigma_of_ninety_percent(distances);
+    const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts);
+    const Shrunk shrunk = towards_nearest(names, rows, found.value, spread.of_mean());
+    for (std::size_t k = 0; k < names.size(); ++k)
+      context_.set((*costs[k])(subject), found.value[k] * shrunk.factor,
+                   std::hypot(found.stderr_[k], shrunk.spread * found.value[k]) * shrunk.factor);
+    const double sigma = std::hypot(spread.within, spread.between);
     context_.set(key::launch_sigma(subject), sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())));
   }
 
+  /// ln(measured / modelled) of each row.
+  static std::vector<double> log_errors(const std::vector<Observation>& rows, const std::vector<double>& costs) {
+    std::vector<double> errors;
+    for (const Observation& o : rows)
+      errors.push_back(std::log(o.time_s / std::inner_product(costs.begin(), costs.end(), o.row.begin(), 0.0)));
+    return errors;
+  }
+
+  /// Factor on this host's own costs, and its spread.
+  struct Shrunk {
+    double factor = 1, spread = 0;
+  };
+
+  /// All costs of a subject are as many times those of the nearest host: by what starts of its processes differ by, the
+  /// data say how many; by what hosts of one kind differ by, it is near one. Student's tails let another host be far.
+  /// @param spread  of ln(cost) of these data
+  Shrunk towards_nearest(const std::vector<std::string>& names, const std::vector<Observation>& rows,
+                         const std::vector<double>& costs, double spread) const {
+    std::vector<double> inherited;
+    for (const std::string& name : names) {
+      for (const Calibration* nearest : context_.lenders_of(key_named(name)))
+        if (const Parameter* parameter = nearest->find(name); parameter != nullptr) {
+          inherited.push_back(parameter->value);
+          break;
+        }
+    }
+    if (inherited.size() != names.size()) return {1, spread};
+    std::vector<double> ratios;
+    const std::vector<double> own = log_errors(rows, costs), other = log_errors(rows, inherited);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (std::isfinite(other[i])) ratios.push_back(other[i] - own[i]);
+    if (ratios.empty()) return {1, spread};
+    const double measured = estimate_median(ratios).value, of_data = 1 / (spread * spread);
+    double at = measured, of_prior = 0;
+    constexpr int kRounds = 50;  // source: ours, far beyond what changes a digit
+    for (int round = 0; round < kRounds; ++round) {
+      const double tails = at / (kAnotherHost * kFar);
+      of_prior = 1 / (kAnotherHost * kAnotherHost * (1 + tails * tails));
+      at = measured * of_data / (of_data + of_prior);
+    }
+    return {std::exp(at - measured), 1 / std::sqrt(of_data + of_prior)};
+  }
+
   FitContext& context_;
-  std::vector<LaunchPoint> points_;
+  std::vector<Issued> points_;
 };
 
 }  // namespace

@@ -81,6 +81,7 @@ LaunchPoint read_identity(ObjectReader& r, bool waived) {
   if (r.has("calls_per_graph")) point.calls_per_graph = count_of(r, "calls_per_graph");
   if (says("launch") && (point.launch == "graph") != (point.calls_per_graph > 0))
     r.fail("calls_per_graph", "belongs to launch 'graph', and to no other");
+  if (r.has("round")) point.round = count_of(r, "round");
   point.async = r.optional<bool>("async").value_or(false);
   if (r.has("recording")) point.recording = r.choice("recording", {"cuda", "cpu_cuda", "cpu_cuda_shapes"});
   return point;

@@ -25,6 +25,7 @@ struct LaunchPoint {
   int sends = 1;          ///< sends, and as many receives, of each GPU in one group
   int communicators = 1;  ///< calls of so many communicators in one group
   int calls_per_graph = 0;                         ///< 0: no graph
+  int round = 0;                                   ///< points of one round were issued by the same processes
   bool async = false;                              ///< async_op=True of torch.distributed
   std::string recording;                           ///< what torch.profiler records meanwhile; empty: nothing
   std::map<std::string, double> events;            ///< that the recording holds a call: cpu, runtime, gpu

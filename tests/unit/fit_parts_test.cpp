@@ -175,10 +175,10 @@ TEST_CASE("launches: batches, large calls, waits, and how far they scatter", "[u
   CHECK_THAT(found("pytorch.batch_s").value, WithinRel(40e-6, 1e-6));
   CHECK_THAT(found("pytorch.send_s").value, WithinRel(5e-6, 1e-6));
   std::vector<double> distances;
-  for (const double off : {0.9, 0.95, 1.0, 1.05, 1.1})
-    distances.push_back(std::abs(std::log(off * 1e-5 / found("copy.call_s").value)));
+  for (const double off : {0.9, 0.95, 1.0, 1.05, 1.1}) distances.push_back(std::abs(std::log(off)));
   std::sort(distances.begin(), distances.end());
-  const double sigma = (distances[3] + 0.6 * (distances[4] - distances[3])) / 1.645;
+  const double within = (distances[3] + 0.6 * (distances[4] - distances[3])) / 1.645;
+  const double sigma = std::hypot(within, 0.1);  // of another start of the processes
   CHECK_THAT(found("copy.sigma").value, WithinRel(sigma, 1e-6));
   CHECK_THAT(found("copy.sigma").stderr_, WithinRel(std::hypot(sigma / std::sqrt(10.0), kRates * sigma), 1e-6));
 }

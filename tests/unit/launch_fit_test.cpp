@@ -60,8 +60,54 @@ TEST_CASE("a host without noise is found to the last digit", "[unit][fit]") {
     CHECK(context.found.at("launch." + name).value == Approx(value).epsilon(1e-6));
     CHECK(context.found.at("launch." + name).unit == "s");
   }
-  CHECK(context.found.at("launch.process.sigma").value < 1e-6);
+  // one start of the processes says nothing of the next: the spread that other hosts show
+  CHECK(context.found.at("launch.process.sigma").value == Approx(0.1).epsilon(1e-6));
   CHECK(context.undetermined.empty());
+}
+
+TEST_CASE("starts of the processes that differ widen the forecast, points of one start do not", "[unit][fit]") {
+  const auto sigma_of = [](const std::vector<double>& by_round) {
+    LaunchRecord record;
+    for (std::size_t round = 0; round < by_round.size(); ++round) {
+      LaunchRecord one = host();
+      for (LaunchPoint& point : one.points) {
+        point.round = static_cast<int>(round) + 1;
+        for (auto& [quantity, times_s] : point.times_s)
+          for (double& time_s : times_s) time_s *= std::exp(by_round[round]);
+        record.points.push_back(point);
+      }
+    }
+    fit::FitContext context;
+    fit::fit_launches(context, {record});
+    return context.found.at("launch.kernel.sigma").value;
+  };
+  CHECK(sigma_of({0, 0, 0}) < 0.1);
+  // (5 x 0.1^2 + 2 x 0.3^2) / (5 + 2)
+  CHECK(sigma_of({-0.3, 0, 0.3}) == Approx(std::sqrt((5 * 0.01 + 2 * 0.09) / 7)).epsilon(1e-6));
+}
+
+TEST_CASE("costs of a host lie between its own and those of the nearest host", "[unit][fit]") {
+  fit::FitContext alone;
+  fit::fit_launches(alone, {host()});
+  // Inherits from another host of the same kind, whose costs are so many times these.
+  const auto with_nearest = [&](double times) {
+    Calibration nearest;
+    for (const auto& [name, parameter] : alone.found)
+      if (name.ends_with("_s")) nearest.parameters[name] = {parameter.value * times, 0, "s", "fitted"};
+    fit::FitContext context;
+    context.inherited = {&nearest};
+    fit::fit_launches(context, {host()});
+    const double ratio =
+        context.found.at("launch.process.call_s").value / alone.found.at("launch.process.call_s").value;
+    const double send = context.found.at("launch.process.send_s").value / alone.found.at("launch.process.send_s").value;
+    CHECK(send == Approx(ratio).epsilon(1e-9));
+    CHECK(context.found.at("launch.process.call_s").stderr_ < ratio * alone.found.at("launch.process.call_s").stderr_);
+    return ratio;
+  };
+  CHECK(with_nearest(1) == Approx(1).epsilon(1e-9));
+  // near: weighed by spreads of 0.1 and 0.12; far: another kind of host, whose own data count
+  CHECK(std::log(with_nearest(1.1)) / std::log(1.1) == Approx(0.01 / (0.01 + 0.0144)).margin(0.03));
+  CHECK(std::log(with_nearest(4)) / std::log(4) < 0.12);
 }
 
 TEST_CASE("no cost of a host is below 0: the others follow", "[unit][fit]") {

@@ -48,6 +48,8 @@ TEST_CASE("a launch record keeps who issued what, and the quantiles of every qua
   CHECK(point.gpus == std::vector<int>{0, 1});
   CHECK(point.calls_per_graph == 20);
   CHECK(point.sends == 1);
+  CHECK(point.round == 0);
+  CHECK(read(changed(kGraph, R"("status")", R"("round": 2, "status")")).points[0].round == 2);
   CHECK(point.times_s.at("steady") == LaunchQuantiles{1e-6, 2e-6, 3e-6, 4e-6, 5e-6});
 }
 
