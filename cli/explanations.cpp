@@ -318,6 +318,10 @@ std::pair<const char*, const char*> text_of(ConstraintKind kind) {
       return {"A<=>B",
               "Both directions of a cable together limit, where kernels move the bytes and not copy engines. "
               "nccl-tests through it measures it."};
+    case ConstraintKind::kProcess:
+      return {"GPU process",
+              "The CPU core of a process limits: it copies the bytes of its messages through host memory one after the "
+              "other. Larger blocks do not change it; GPU-aware MPI or NCCL do."};
     case ConstraintKind::kHostMemory:
       break;
   }
@@ -370,8 +374,8 @@ std::vector<Explanation> all() {
   std::vector<Explanation> list;
   for (const WarningRow& row : kWarnings) list.push_back({"warning", row.name, row.text, row.page, row.pattern});
   for (const NamedRow& row : kTerms) list.push_back({"term", std::string(row.name), row.text, "docs/answers.md", ""});
-  for (const ConstraintKind kind :
-       {ConstraintKind::kLink, ConstraintKind::kDuplex, ConstraintKind::kKernelDuplex, ConstraintKind::kHostMemory}) {
+  for (const ConstraintKind kind : {ConstraintKind::kLink, ConstraintKind::kDuplex, ConstraintKind::kKernelDuplex,
+                                    ConstraintKind::kHostMemory, ConstraintKind::kProcess}) {
     const auto [name, text] = text_of(kind);
     list.push_back({"bottleneck", name, text, "docs/model.md#constraints", ""});
   }

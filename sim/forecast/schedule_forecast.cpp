@@ -118,6 +118,12 @@ std::vector<uncertainty::Term> parts_of_rounds(const CollectiveJob& job, const S
   const double first_s = std::min(scale * times.first_s, starts_s);
   const double adding_s = std::clamp(times.combine_s - times.starting_s, 0.0, moving_s - latency_s);
   const ErrorPart starts(times.delay_error * times.latency_s / time_s);
+  const double bytes_s = moving_s - latency_s - adding_s;
+  // Inside a node processes copy all bytes, as fast as nobody measured.
+  const bool copied = host && job.one_node() && times.stand_in;
+  const ErrorPart copying =
+      copied ? ErrorPart(learned(known, library, key::inside_bandwidth)).times(-(bytes_s + rounds.own_s) / time_s)
+             : ErrorPart(0.0);
   const bool by_first = 2 * first_s >= starts_s;  // the larger part holds the error of all start-ups
   return {{term::kBase, first_s, by_first ? starts : ErrorPart(0.0), messages},
           {term::kHops, starts_s - first_s, by_first ? ErrorPart(0.0) : starts, messages},
@@ -125,7 +131,7 @@ std::vector<uncertainty::Term> parts_of_rounds(const CollectiveJob& job, const S
            times.combine.rate_error.times(-times.combine_s / time_s), reduction, host ? &key::host_reduce : nullptr},
           {term::kLaunch, scale * times.posting_s, {}, post, &post_row},
           {term::kStaging, rounds.inside_s(), {}, staging_source(job, rounds)},
-          {term::kSerialisation, moving_s - latency_s - adding_s, {}, messages}};
+          {term::kSerialisation, bytes_s, copying, messages, copied ? &key::inside_bandwidth : nullptr}};
 }
 
 }  // namespace

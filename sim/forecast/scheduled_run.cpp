@@ -33,14 +33,14 @@ activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
                                    activities::message_costs(node, library, host)};
   for (const ClusterGpu& rank : ranks_of(job.communicator)) {
     const int gpu = node.gpu(rank.gpu);
-    messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu});
+    messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu, rank.gpu});
   }
   return messages;
 }
 
 activities::StagedBuffers staging_of(const CollectiveJob& job, Staging staging) {
   return {ranks_of(job.communicator), job.op, job.size_B, staging,
-          activities::staging_costs(job.node(), job.communicator.library)};
+          activities::staging_costs(job.node(), job.communicator.library, staging == Staging::kPinned)};
 }
 
 Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
@@ -132,10 +132,14 @@ ScheduledRun run_scheduled(const CollectiveJob& job, const std::string& algorith
   if (!job.op.parts_B().empty() && run.times.steady)
     throw InputError("sizes_B: too many messages of " + algorithm +
                      " to forecast each, and none stands for others that differ in size: take fewer ranks");
+  const double own = own_B(job);
   if (run.staging != Staging::kNone)
     run.copies = activities::staging_times(job.machine, staging_of(job, run.staging), solver);
-  else if (own_B(job) > 0)
-    run.own_s = activities::own_copy_s(job.node(), own_B(job));
+  else if (own > 0)
+    run.own_s = activities::own_copy_s(job.node(), own);
+  // The rate of pageable buffers, fitted to whole collectives, has it already.
+  if (run.staging == Staging::kPinned)
+    run.own_s = own / activities::host_copy_Bps(job.node(), job.communicator.library, own);
   return run;
 }
 
@@ -149,12 +153,8 @@ activities::Plan scheduled_to_share(const CollectiveJob& job, const ScheduledRun
   if (run.staging != Staging::kNone)
     activities::add_staging_copies(staging_of(job, run.staging), job.communicator.nodes, in, out);
   activities::Plan plan;
-  if (run.own_s > 0) {
-    Activity own;
-    own.delay_s = run.own_s;
-    plan.activities.push_back(std::move(own));
-  }
   append(in, {}, plan);
+  if (run.own_s > 0) plan.activities[at(all_ended(0, plan).front())].delay_s = run.own_s;
   const std::vector<int> begin = plan.activities.empty() ? std::vector<int>{} : all_ended(0, plan);
   const int first = static_cast<int>(plan.activities.size());
   append(messages, begin, plan);

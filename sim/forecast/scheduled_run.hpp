@@ -15,7 +15,7 @@ struct ScheduledRun {
   Staging staging = Staging::kNone;
   activities::ScheduleTimes times;  ///< of its messages
   activities::StagingTimes copies;
-  double own_s = 0;  ///< copying what a rank keeps, inside its GPU, before the first message
+  double own_s = 0;  ///< copying what a rank keeps, inside its GPU or its host, before the first message
   /// What no message does.
   [[nodiscard]] double inside_s() const { return copies.time_s() + own_s; }
   [[nodiscard]] double time_s() const { return times.time_s + inside_s(); }

@@ -58,6 +58,7 @@ Platform::Platform(Topology topology, Calibration calibration)
   build_retry_rates();
   build_constraints();
   build_host_memory();
+  build_processes();
   build_peer_routes();
   build_socket_routes();
 }
@@ -193,6 +194,16 @@ void Platform::build_host_memory() {
     host_memory_[d] = {add(key::host_write(), " memory, written"), add(key::host_read(), " memory, read"),
                        add(key::host_both(), " memory")};
   }
+}
+
+double Platform::process_copy_Bps() { return key::inside_bandwidth.prior->value; }
+
+void Platform::build_processes() {
+  first_process_ = static_cast<int>(constraints_.size());
+  const Resolved pace{process_copy_Bps(), 0, true, ""};
+  for (const int gpu : topology_.gpus())
+    constraints_.push_back(
+        {ConstraintKind::kProcess, -1, -1, topology_.devices[static_cast<std::size_t>(gpu)].id + " process", pace});
 }
 
 void Platform::build_host_routes() {

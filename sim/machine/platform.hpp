@@ -14,14 +14,15 @@
 namespace linkcast {
 
 /// Kinds of constraint a flow can be limited by.
-enum class ConstraintKind { kLink, kDuplex, kKernelDuplex, kHostMemory };
+enum class ConstraintKind { kLink, kDuplex, kKernelDuplex, kHostMemory, kProcess };
 
-/// A shared limit: one direction of a cable, both directions of a cable together, or the memory of a CPU.
+/// A shared limit: one direction of a cable, both directions of a cable together, the memory of a CPU, or the process
+/// of a GPU.
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kLink;
   int link = -1;      ///< kLink
-  int cable = -1;     ///< every kind but kHostMemory
-  std::string id;     ///< "gpu0->gpu1", "plx0<->cpu0" or "cpu0 memory"
+  int cable = -1;     ///< of those of cables
+  std::string id;     ///< "gpu0->gpu1", "plx0<->cpu0", "cpu0 memory" or "gpu0 process"
   Resolved capacity;  ///< bytes/s
 };
 
@@ -81,6 +82,10 @@ class Platform {
 
   /// Of a CPU (device index).
   [[nodiscard]] const HostMemory& host_memory(int cpu) const { return host_memory_[static_cast<std::size_t>(cpu)]; }
+  /// Constraint of what the process of a GPU copies by itself, one byte after the other, as process_copy_Bps(): a copy
+  /// of another rate holds it for as much longer. @param gpu  number
+  [[nodiscard]] int process_of(int gpu) const { return first_process_ + gpu; }
+  [[nodiscard]] static double process_copy_Bps();
 
   [[nodiscard]] int gpu_count() const { return static_cast<int>(topology_.gpus().size()); }
   /// Device index of GPU number k.
@@ -127,6 +132,7 @@ class Platform {
   int add_duplex(int cable, const CableRow& row, ConstraintKind kind, const char* arrow);
   /// One constraint each for those of host_memory.* that were measured.
   void build_host_memory();
+  void build_processes();
   void build_host_routes();
   void build_peer_routes();
   [[nodiscard]] BytesPerSecond narrowest(const Route& route) const;  ///< by nominal rates
@@ -145,6 +151,7 @@ class Platform {
   std::vector<Constraint> constraints_;
   std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;
   std::vector<HostMemory> host_memory_;  ///< per device
+  int first_process_ = 0;                ///< of the constraints
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
   std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable

@@ -236,6 +236,23 @@ double pass_inside(ClusterProblem& problem, const Message& message, bool by_kern
   return kernel_rate(node, links, false);
 }
 
+/// Whether processes of one node move the bytes by themselves, and no copy engine or kernel that they start.
+/// @param measured  the curve was. One that ends is of eager messages
+bool moved_by_processes(const Platform& node, const Message& message, const TransportModel& curve, bool measured) {
+  if (between_hosts(node, message)) return true;
+  return measured ? curve.regimes.back().to_B != kInfinity : curve.regime(message.bytes).rate_cap.has_value();
+}
+
+/// Bytes that a process copies itself inside a node, one message after the other: of host buffers the receiver reads
+/// out of the sender's memory, of GPUs' the sender reads over PCIe, which is slower than writing.
+/// source: Linux, process_vm_readv (cross memory attach), as Open MPI's vader and UCX's cma use it; UCX, gdr_copy
+void hold_process(ClusterProblem& problem, const Message& message, double rate_Bps) {
+  const Platform& node = problem.cluster().node();
+  const ClusterEnd& copying = between_hosts(node, message) ? message.to : message.from;
+  if (copying.process < 0 || rate_Bps == kInfinity) return;
+  problem.pass_constraints(copying.node, {{node.process_of(copying.process), Platform::process_copy_Bps() / rate_Bps}});
+}
+
 /// A message of staged_in_turn(). The copy holds the process up, so that sending waits for all of it. Of a curve's
 /// start-up that of a message between hosts belongs to the network, the rest to the copy out: paper 004, section V-C,
 /// finds the cost of one cudaMemcpy in it.
@@ -336,8 +353,7 @@ InsideTurn inside_turn(const Platform& node, const Message& message) {
   const TransportModel& curve = measured ? *measured : assumed.model;
   const Regime& regime = curve.regime(message.bytes);
   InsideTurn turn{curve.name};
-  const bool eager = measured ? curve.regimes.back().to_B != kInfinity : regime.rate_cap.has_value();
-  turn.copied = !between_hosts(node, message) && !eager;
+  turn.copied = !moved_by_processes(node, message, curve, measured != nullptr);
   turn.by_kernel = turn.copied && assumed.by_kernel;
   turn.rate_Bps = regime.rate_cap ? regime.rate_cap->value : highest_Bps(curve);
   turn.rate_error = regime.rate_cap ? regime.rate_cap->rel_error : 1;
@@ -402,6 +418,8 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   else if (message.from.device != message.to.device)
     most_Bps = pass_inside(problem, message, !measured && assumed.by_kernel, plan);
   Pace pace = curve.pace(message.bytes, problem.lone_rate());
+  if (inside && moved_by_processes(node, message, curve, measured != nullptr))
+    hold_process(problem, message, pace.cap_Bps);
   pace.cap_Bps = std::min(pace.cap_Bps, most_Bps);
   const double resend_s = problem.cluster().resend_s(plan.links);
   plan.latency_s = curve.regimes.front().startup.value + plan.distance_s + resend_s;

@@ -11,6 +11,7 @@ namespace linkcast::activities {
 /// One end: a GPU or a CPU of a node, as device of the node's topology.
 struct ClusterEnd {
   int node = 0, device = 0;
+  int process = -1;  ///< number of the GPU whose process it is; -1: nothing else of that process is known
 };
 
 struct Message {

@@ -65,12 +65,14 @@ double StagingCosts::fresh_s(double bytes) const {
   return share * bytes / fresh_Bps;
 }
 
-StagingCosts staging_costs(const Platform& node, const std::string& library) {
+StagingCosts staging_costs(const Platform& node, const std::string& library, bool pinned) {
   const Transports& known = node.transports();
-  const bool pinned = known.measured("d2h"), pageable = known.measured("d2h_pageable");
+  const bool pageable = !pinned && known.measured("d2h_pageable");
   const Regime& alone = known.get(pageable ? "d2h_pageable" : "d2h").regimes.front();
   Prior start{kCopy_s, kCopySpread}, rate{kPageableShare * way_Bps(node), kShareSpread};
-  if (pageable || pinned) start = {alone.startup.value, kMeasuredSpread};
+  if (pageable || known.measured("d2h")) start = {alone.startup.value, kMeasuredSpread};
+  // That of a pinned copy is the device's: the process issues it, and waits for its end.
+  if (pinned && known.measured("d2h")) start.value += issue_and_wait_s(node, false);
   if (pageable) {
     const auto& cap = known.get("d2h_pageable").regimes.back().rate_cap;
     if (cap) rate = {cap->value, kMeasuredSpread};
@@ -84,6 +86,13 @@ StagingCosts staging_costs(const Platform& node, const std::string& library) {
           copy.measured,
           ErrorPart(begin),
           ErrorPart(copy)};
+}
+
+double host_copy_Bps(const Platform& node, const std::string& library, double bytes) {
+  for (const char* name : {"mpi_socket_host", "mpi_node_host"})
+    if (const TransportModel* curve = node.transports().message(name))
+      if (const auto& rate = curve->regime(bytes).rate_cap) return rate->value;
+  return asked(node, library, key::inside_bandwidth);
 }
 
 double library_version(const Calibration& calibration, const std::string& library) {

@@ -24,10 +24,10 @@ struct PostCost {
 };
 PostCost post_cost(const Platform& node, bool host);
 
-/// Of one buffer that is copied between a GPU and host memory that is not pinned, the process waiting for the copy.
+/// Of one buffer that is copied between a GPU and host memory, the process waiting for the copy.
 struct StagingCosts {
   double copy_s = 0;        ///< finding out where the buffer is, starting the copy and waiting for its end
-  double copy_Bps = 0;      ///< most that one process gets
+  double copy_Bps = 0;      ///< of pageable memory: most that one process gets
   double fresh_Bps = 0;     ///< beside the copy, of memory that is touched for the first time or left the cache
   double fresh_from_B = 0;  ///< size about which that begins
   bool measured = false;    ///< the rate, of this library
@@ -35,7 +35,11 @@ struct StagingCosts {
   /// Of `bytes` written to host memory.
   [[nodiscard]] double fresh_s(double bytes) const;
 };
-StagingCosts staging_costs(const Platform& node, const std::string& library);
+/// @param pinned  the buffers in host memory, whose bytes move as those of other copies: copy_s alone counts
+StagingCosts staging_costs(const Platform& node, const std::string& library, bool pinned);
+
+/// Rate at which a process copies bytes from one buffer in host memory to another one.
+double host_copy_Bps(const Platform& node, const std::string& library, double bytes);
 
 /// Version of a library that the machine runs, as its calibration says; 0: not known.
 double library_version(const Calibration& calibration, const std::string& library);

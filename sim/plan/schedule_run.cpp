@@ -146,8 +146,9 @@ class Steps {
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
     auto [chain, combine] = longest(after);
-    const double posting = position * job_.costs.post_s;
-    Message message{job_.ranks[from], job_.ranks[to], bytes, "", (eager ? 0 : reducing) + posting, weight};
+    Message message{job_.ranks[from], job_.ranks[to], bytes, "", eager ? 0 : reducing, weight};
+    const double posting = position * post_s(message);
+    message.wait_s += posting;
     message.inside = job_.costs.inside;
     message.nics = job_.costs.nics;
     if (message.from.node != message.to.node) message.transport = job_.transport;
@@ -167,6 +168,14 @@ class Steps {
     times_.stand_in = times_.stand_in || plan.stand_in;
     times_.rate_error = std::max(times_.rate_error, plan.rate_error);
     if (delay > 0) times_.delay_error = std::max(times_.delay_error, plan.delay_error_s / delay);
+  }
+
+  /// Between two messages that a rank posts: a copy inside the node it has to issue as well.
+  [[nodiscard]] double post_s(const Message& message) const {
+    const Platform& node = job_.cluster.node();
+    if (message.from.node != message.to.node) return job_.costs.post_s;
+    const InsideTurn turn = inside_turn(node, message);
+    return turn.copied ? std::max(job_.costs.post_s, issue_cost(node, turn.by_kernel).time_s) : job_.costs.post_s;
   }
 
   /// Delays one after the other, in seconds, and parts of them.

@@ -9,7 +9,8 @@ namespace {
 // The root's node copies what it alone sends or receives, the second node stands for all others.
 constexpr int kUnlikeNodes = 2;
 
-constexpr int kCopiesOfRank = 3;  // source: as staging_times()
+// Both buffers of a rank come down before, one goes up after. source: as staging_times()
+constexpr int kCopiesOfRank = 3;
 
 struct Buffers {
   double send = 0, receive = 0;  ///< bytes
@@ -60,8 +61,11 @@ int add_copy(ClusterProblem& problem, const StagedBuffers& buffers, ClusterGpu r
   problem.pass_node(rank.node, links, MoveBy::kDma);
   problem.pass_host_memory(rank.node, links, bytes);
   Pace pace{buffers.costs.copy_s + (down ? buffers.costs.fresh_s(bytes) : 0), buffers.costs.copy_Bps};
-  if (buffers.staging == Staging::kPinned)
-    pace = node.transports().get(down ? "d2h" : "h2d").pace(bytes, problem.lone_rate());
+  if (buffers.staging == Staging::kPinned) {
+    const TransportModel& copy = node.transports().get(down ? "d2h" : "h2d");
+    pace = copy.pace(bytes, problem.lone_rate());
+    pace.delay_s += std::max(0.0, buffers.costs.copy_s - copy.regimes.front().startup.value);
+  }
   Activity activity;
   activity.delay_s = pace.delay_s;
   activity.work_B = bytes;
@@ -96,9 +100,13 @@ StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers,
   add_staging_copies(buffers, nodes, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;
-  if (buffers.staging != Staging::kPageable) return times;
-  // Both buffers of a rank come down before, one goes up after.
-  const double starts_s = std::min(times.time_s(), kCopiesOfRank * buffers.costs.copy_s);
+  const bool pageable = buffers.staging == Staging::kPageable;
+  const int copies = pageable ? kCopiesOfRank : (times.in_s > 0 ? 1 : 0) + (times.out_s > 0 ? 1 : 0);
+  const double starts_s = std::min(times.time_s(), copies * buffers.costs.copy_s);
+  if (!pageable) {
+    times.error_s = {buffers.costs.start_error.times(starts_s)};
+    return times;
+  }
   times.error_s = {buffers.costs.start_error.times(starts_s),
                    buffers.costs.rate_error.times(starts_s - times.time_s())};
   return times;

@@ -23,7 +23,7 @@ struct StagedBuffers {
   const Collective& op;
   double size_B = 0;
   Staging staging = Staging::kNone;
-  StagingCosts costs;  ///< of kPageable
+  StagingCosts costs;
 };
 
 /// The copies of the ranks of the first `nodes` nodes as activities. @param in, out  empty: those before and after

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "sim/base/index.hpp"
+#include "sim/engine/solvers.hpp"
+#include "sim/plan/cluster_message.hpp"
 #include "sim/plan/mpi_costs.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
@@ -20,6 +22,15 @@ Platform with(const std::string& shipped, const Values& values, const std::strin
   for (const auto& [name, value] : values) made.parameters[name] = {value, 0.1 * value, "", "fitted"};
   made.correlation = {};
   return {catalogue().machine(shipped)->platform().wiring(), made};
+}
+
+activities::Message message(activities::ClusterEnd from, activities::ClusterEnd to, double bytes, Pace inside = {}) {
+  activities::Message one;
+  one.from = from;
+  one.to = to;
+  one.bytes = bytes;
+  one.inside = inside;
+  return one;
 }
 
 }  // namespace
@@ -72,7 +83,7 @@ TEST_CASE("costs of staging and of reductions: a library's own, else those of co
                                          {"mpi.staging@openmpi.fresh_Bps", 13e9},
                                          {"mpi.staging@openmpi.fresh_from_B", 14e6},
                                          {"mpi.host@openmpi.reduce_Bps", 15e9}});
-  const activities::StagingCosts costs = activities::staging_costs(own, "mpi-openmpi");
+  const activities::StagingCosts costs = activities::staging_costs(own, "mpi-openmpi", false);
   CHECK(costs.copy_s == 11e-6);
   CHECK(costs.copy_Bps == 12e9);
   CHECK(costs.fresh_Bps == 13e9);
@@ -88,7 +99,7 @@ TEST_CASE("costs of staging and of reductions: a library's own, else those of co
   CHECK_FALSE(activities::combine_cost(own, "mpi-mpich", true).measured);
   CHECK_FALSE(activities::combine_cost(own, "mpi-openmpi", false).measured);
   // not of this library: copies of pageable memory, where they were measured
-  const activities::StagingCosts copies = activities::staging_costs(with("hgx-h200", {}), "mpi-openmpi");
+  const activities::StagingCosts copies = activities::staging_costs(with("hgx-h200", {}), "mpi-openmpi", false);
   const Transports& known = own.transports();
   REQUIRE(known.measured("d2h_pageable"));
   CHECK(copies.copy_s == known.get("d2h_pageable").regimes.front().startup.value);
@@ -96,13 +107,83 @@ TEST_CASE("costs of staging and of reductions: a library's own, else those of co
   CHECK_FALSE(copies.measured);
   // else a third of the way, 18.5 of 55 GB/s on H200, and the start of a copy of pinned memory
   const Platform pinned = with("hgx-h200", {}, "transport.d2h_pageable");
-  const activities::StagingCosts guessed = activities::staging_costs(pinned, "mpi-openmpi");
+  const activities::StagingCosts guessed = activities::staging_costs(pinned, "mpi-openmpi", false);
   double way = kInfinity;
   for (const int link : pinned.to_host(pinned.gpu(0)).links)
     way = std::min(way, pinned.constraints()[static_cast<std::size_t>(link)].capacity.value);
   CHECK_THAT(guessed.copy_Bps, WithinRel(18.5 / 55 * way, 0.02));
   CHECK(guessed.copy_s == known.get("d2h").regimes.front().startup.value);
   CHECK(guessed.rate_error.sigma > copies.rate_error.sigma);
+}
+
+TEST_CASE("a process copies its messages through host memory one after the other, others at once",
+          "[physics][process]") {
+  const Platform node = with("hgx-h200", {});
+  const Cluster cluster(node);
+  const auto host = [&](int gpu) { return activities::ClusterEnd{0, node.socket_of(node.gpu(gpu)), gpu}; };
+  const double bytes = 32e6, start_s = 2e-6, rate_Bps = 4e9;  // below what stands for a process, and above it
+  const auto time = [&](const std::vector<std::pair<int, int>>& messages, double rate) {
+    activities::ClusterProblem problem(cluster);
+    for (const auto& [from, to] : messages)
+      activities::add_message(problem, message(host(from), host(to), bytes, {start_s, rate}));
+    return make_solver("fluid")->run(problem.problem()).makespan_s;
+  };
+  for (const double rate : {rate_Bps, 10 * rate_Bps}) {
+    const double one = bytes / rate;
+    CHECK_THAT(time({{0, 1}}, rate), WithinRel(start_s + one, kExact));
+    CHECK_THAT(time({{0, 1}, {0, 2}, {0, 3}}, rate), WithinRel(start_s + one, kExact));  // the receivers read
+    CHECK_THAT(time({{1, 0}, {2, 0}, {3, 0}}, rate), WithinRel(start_s + 3 * one, kExact));
+    CHECK_THAT(time({{0, 1}, {1, 0}}, rate), WithinRel(start_s + one, kExact));
+  }
+  // whose process it is nobody said
+  activities::ClusterProblem unnamed(cluster);
+  const activities::ClusterEnd nobody{0, node.socket_of(node.gpu(0))};
+  for (int from = 1; from < 4; ++from)
+    activities::add_message(unnamed, message(host(from), nobody, bytes, {start_s, rate_Bps}));
+  CHECK_THAT(make_solver("fluid")->run(unnamed.problem()).makespan_s, WithinRel(start_s + bytes / rate_Bps, kExact));
+}
+
+TEST_CASE("small messages of GPU buffers: their senders read one after the other, copies run at once",
+          "[physics][process]") {
+  const Platform& node = catalogue().machine("leonardo")->platform();
+  const Cluster cluster(node);
+  const auto time = [&](const std::vector<std::pair<int, int>>& messages, double bytes) {
+    activities::ClusterProblem problem(cluster);
+    for (const auto& [from, to] : messages)
+      activities::add_message(problem, message({0, node.gpu(from), from}, {0, node.gpu(to), to}, bytes));
+    return make_solver("fluid")->run(problem.problem()).makespan_s;
+  };
+  const Regime& eager = node.transports().message("mpi_socket")->regimes.front();
+  const double bytes = 1024, one = bytes / eager.rate_cap->value;
+  REQUIRE(bytes < eager.to_B);
+  CHECK_THAT(time({{0, 1}, {0, 2}, {0, 3}}, bytes), WithinRel(eager.startup.value + 3 * one, kExact));
+  CHECK_THAT(time({{1, 0}, {2, 0}, {3, 0}}, bytes), WithinRel(eager.startup.value + one, kExact));
+  CHECK_THAT(time({{0, 1}, {0, 2}, {0, 3}}, 1e8), WithinRel(time({{0, 1}}, 1e8), kExact));  // each over its NVLinks
+}
+
+TEST_CASE("pinned staging: the process issues each copy and waits for it, and copies what it keeps",
+          "[physics][process]") {
+  const Platform own = with("hgx-h200", {});
+  const double device_s = own.transports().get("d2h").regimes.front().startup.value;
+  REQUIRE(own.transports().measured("d2h"));
+  const activities::StagingCosts pinned = activities::staging_costs(own, "mpi-staged", true);
+  CHECK_THAT(pinned.copy_s, WithinRel(device_s + activities::issue_and_wait_s(own, false), kExact));
+  // of Summit the process's own part is in the figure
+  const Platform& summit = catalogue().machine("summit")->platform();
+  CHECK(activities::staging_costs(summit, "mpi-staged", true).copy_s ==
+        summit.calibration().parameters.at("mpi.staging.copy_s").value);
+  const Json all = ask({{"kind", "collective"},
+                        {"platform", "hgx-h200"},
+                        {"op", "alltoall"},
+                        {"gpus", {0, 1, 2, 3}},
+                        {"size_B", 4e8},
+                        {"library", "mpi-staged"}});
+  const double copies_s = all["staging_s"].get<double>();
+  // three messages and its own part, each a quarter, at the rate of a process
+  CHECK_THAT(all["time_s"].get<double>() - copies_s - all["latency_s"].get<double>(),
+             WithinRel(4e8 / activities::host_copy_Bps(own, "mpi-staged", 1e8), 1e-3));
+  CHECK(activities::host_copy_Bps(summit, "mpi-staged", 1e6) ==
+        summit.transports().message("mpi_socket_host")->regime(1e6).rate_cap->value);
 }
 
 }  // namespace linkcast::test::process_costs_test

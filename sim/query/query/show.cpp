@@ -39,7 +39,8 @@ Json cables_json(const Topology& wiring) {
 
 Json links_json(const Platform& platform) {
   Json list = Json::array();
-  for (const Constraint& constraint : platform.constraints())
+  for (const Constraint& constraint : platform.constraints()) {
+    if (constraint.kind == ConstraintKind::kProcess) continue;  // of no hardware
     list.push_back({{"id", constraint.id},
                     {"kind", constraint.kind == ConstraintKind::kHostMemory
                                  ? "host_memory"
@@ -49,6 +50,7 @@ Json links_json(const Platform& platform) {
                     {"rel_error", constraint.capacity.rel_error},
                     {"calibrated", constraint.capacity.calibrated},
                     {"parameter", constraint.capacity.name}});
+  }
   return list;
 }
 
