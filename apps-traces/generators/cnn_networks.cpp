@@ -30,6 +30,12 @@ CnnLayer convolution(const std::string& name, double in, double out, double kern
   return {name, weights * size * size, weights + out, out * size * size};
 }
 
+/// A convolution with weights of its own at each place of its output.
+CnnLayer local(const std::string& name, double in, double out, double kernel, double size) {
+  const double weights = in * out * kernel * kernel * size * size;
+  return {name, weights, weights + out * size * size, out * size * size};
+}
+
 CnnLayer dense(const std::string& name, double in, double out) { return {name, in * out, in * out + out, out}; }
 
 /// Values of a blob that a layer without parameters writes.
@@ -93,6 +99,17 @@ Cnn alexnet() {
   with_blob(with_blob(net.layers[1], 256, 27), 256, 13);
   with_blob(net.layers[4], 256, 6);
   net.multiply_adds_per_s = attained(net.multiply_adds(), kAlexNet_s);
+  return net;
+}
+
+// source: A. Krizhevsky, cuda-convnet, layers-conv-local-11pct.cfg; test option inner size 24; pools of 3 with stride 2
+Cnn cifar_local() {
+  Cnn net{"cifar_local", {}, 3 * 24 * 24, 0, 0};
+  net.layers = {convolution("conv1", 3, 64, 5, 24), convolution("conv2", 64, 64, 5, 12), local("local3", 64, 64, 3, 6),
+                local("local4", 64, 32, 3, 6), dense("fc10", 32 * 6 * 6, 10)};
+  with_blob(with_blob(net.layers[0], 64, 12), 64, 12);
+  with_blob(with_blob(net.layers[1], 64, 12), 64, 6);
+  net.multiply_adds_per_s = alexnet().multiply_adds_per_s;
   return net;
 }
 

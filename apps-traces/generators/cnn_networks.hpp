@@ -1,6 +1,6 @@
 #pragma once
-// The convolutional networks of paper 003 (N. A. Gawande et al., On-Node GPU Interconnects for Deep Learning, 2017),
-// layer by layer.
+// The convolutional networks of paper 003 (N. A. Gawande et al., On-Node GPU Interconnects for Deep Learning, 2017) and
+// of Tartan's ConvNet2, layer by layer.
 #include <string>
 #include <vector>
 
@@ -29,6 +29,8 @@ struct Cnn {
 
 Cnn alexnet();
 Cnn googlenet();
+/// CIFAR-10 with locally connected layers, "11 %", images cut to 24 x 24.
+Cnn cifar_local();
 /// @param blocks  x of ResNet/x
 Cnn resnet_x(int blocks);
 

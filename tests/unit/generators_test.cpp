@@ -31,6 +31,13 @@ TEST_CASE("GoogLeNet has its published parameters, and is reduced as paper 003 p
   CHECK(4 * net.printed_parameters == 22e6);                      // paper 003, section 4.2
 }
 
+TEST_CASE("the network of Tartan's ConvNet2: weights of local layers are not shared", "[unit]") {
+  const Cnn net = cifar_local();
+  // by hand: 24 x 24 images, 12 x 12 behind the first pool, 6 x 6 behind the second
+  CHECK(net.parameters() == 4864 + 102464 + 36 * (36864 + 64) + 36 * (18432 + 32) + 11530);
+  CHECK(net.multiply_adds() == 576 * 4800 + 144 * 102400 + 36 * 36864 + 36 * 18432 + 11520);
+}
+
 TEST_CASE("ResNet/x has the parameters and activations of paper 003 for every x", "[unit]") {
   for (const int x : {1, 2, 4, 8, 16, 32}) {
     CHECK(resnet_x(x).parameters() == 46211.0 * x + 74857);
