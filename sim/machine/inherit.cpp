@@ -44,15 +44,30 @@ constexpr std::array kRates = {&key::cable_bandwidth, &key::cable_to_host,      
                                &key::cable_duplex,    &key::cable_kernel_duplex, &key::cable_flow_bandwidth,
                                &key::cable_store,     &key::cable_load};
 
+constexpr double kTrained = 0.01;  // source: ours: rates of one kind as files print them differ by less
+
 /// What a machine's data sheets say of the ways that copies take.
 struct Nominal {
   double memory_Bps = 0;       ///< of a GPU's own memory
-  double host_Bps = 0;         ///< from GPU 0 to its CPU
+  double host_Bps = 0;         ///< from a GPU to its CPU
   double accelerator_Bps = 0;  ///< of all links of GPU 0, one direction
   double nic_Bps = 0;          ///< of the port of a NIC to the fabric; 0: no fabric
 };
 
-/// Nominal rate of the route from GPU 0 to the nearest CPU; infinity where no cable leads to one. A whole Platform
+/// The first GPU, or that of the widest PCIe cable where some trained to fewer lanes.
+int widest_gpu(const Topology& topology) {
+  int widest = topology.gpus().front();
+  double most_Bps = 0;
+  for (const int gpu : topology.gpus())
+    for (const Cable& cable : topology.cables)
+      if (is_pcie_cable(cable.kind) && (cable.a == gpu || cable.b == gpu) && cable.bandwidth.si > most_Bps) {
+        widest = gpu;
+        most_Bps = cable.bandwidth.si;
+      }
+  return widest;
+}
+
+/// Nominal rate of the route from a GPU to the nearest CPU; infinity where no cable leads to one. A whole Platform
 /// would find the routes of all pairs first.
 double host_rate_of(const Topology& wiring) {
   const Topology topology = merge_switch_planes(wiring);
@@ -62,7 +77,7 @@ double host_rate_of(const Topology& wiring) {
     links.push_back({static_cast<int>(i), cable.a, cable.b});
     links.push_back({static_cast<int>(i), cable.b, cable.a});
   }
-  const RoutesFrom routes(RouteGraph(topology, links, host_rule()), topology.gpus().front());
+  const RoutesFrom routes(RouteGraph(topology, links, host_rule()), widest_gpu(topology));
   std::optional<Route> nearest;
   for (std::size_t d = 0; d < topology.devices.size(); ++d) {
     if (topology.devices[d].kind != DeviceKind::kCpu) continue;
@@ -96,11 +111,12 @@ Nominal nominal_of(const Topology& topology) {
   return found;
 }
 
-/// Nominal rate of one cable of a kind; 0 where the machine has none.
+/// Nominal rate of the widest cable of a kind; 0 where the machine has none.
 double rate_of(const Topology& topology, const std::string& kind) {
+  double widest_Bps = 0;
   for (const Cable& cable : topology.cables)
-    if (cable.kind == kind) return cable.bandwidth.si;
-  return 0;
+    if (cable.kind == kind) widest_Bps = std::max(widest_Bps, cable.bandwidth.si);
+  return widest_Bps;
 }
 
 class Loan {
@@ -114,6 +130,8 @@ class Loan {
     std::set<std::string> kinds;
     for (const Cable& cable : here_.cables) kinds.insert(cable.kind);
     for (const std::string& kind : kinds) lend_cable(kind);
+    for (const Cable& cable : here_.cables)
+      if (is_pcie_cable(cable.kind)) narrow(cable);
     std::set<std::string> done;
     for (std::size_t i = 0; i < machines_.size(); ++i) lend_transports(i, done);
     for (std::size_t i = 0; i < machines_.size(); ++i) lend_library(i);
@@ -176,6 +194,20 @@ class Loan {
       bool lent = lend_rate(*row, kind, kind, kOtherRate, false);
       for (const std::string& other : related) lent = lent || lend_rate(*row, other, kind, kOtherGeneration, false);
       if (!lent) lend_rate(*row, kind, kind, kOtherRate, true);
+    }
+  }
+
+  /// PCIe that trained to fewer lanes than the widest of its kind: as much less, as rates of its own.
+  void narrow(const Cable& cable) {
+    const double share = cable.bandwidth.si / rate_of(here_, cable.kind);
+    if (share > 1 - kTrained) return;
+    for (const CableRow* row : kRates) {
+      const auto whole = found_.find((*row)(cable.kind).name);
+      if (whole == found_.end()) continue;
+      Parameter own = whole->second;
+      own.value *= share;
+      own.stderr_ *= share;
+      found_.try_emplace((*row)(one_cable(cable.kind, cable.id)).name, own);
     }
   }
 

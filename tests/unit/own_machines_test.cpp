@@ -227,6 +227,29 @@ TEST_CASE("a machine of its own can be measured: its wiring goes into what is fi
   CHECK(ask(own)["warnings"].dump().find("nothing was measured of efa_p5 here") != std::string::npos);
 }
 
+TEST_CASE("PCIe that trained to fewer lanes is as much slower, and no other GPU's is", "[unit][platforms]") {
+  const ScratchFolder folder;
+  const auto copy_Bps = [](const std::string& platform, const std::string& gpu) {
+    const Json copy = ask({{"platform", platform}, {"kind", "p2p"}, {"src", gpu}, {"dst", "cpu0"}, {"size_B", 1e10}});
+    return copy["bandwidth_Bps"].get<double>();
+  };
+  const auto with_lanes = [&](const std::string& name, std::size_t narrow, const char* rate) {
+    Json wiring = read_json_file(data_dir() + "/topologies/a100-pcie.json");
+    wiring["name"] = name;
+    wiring["cables"][narrow]["bandwidth"] = rate;
+    const std::string file = (folder / (name + ".json")).string();
+    std::ofstream(file) << wiring;
+    return file;
+  };
+  const std::string whole = with_lanes("whole", 0, "31.508 GB/s");
+  const double full_Bps = copy_Bps(whole, "gpu0");
+  for (const std::size_t narrow : {0, 3}) {
+    const std::string file = with_lanes("narrow" + std::to_string(narrow), narrow, "7.877 GB/s");
+    for (const std::size_t gpu : {0, 3})
+      CHECK_THAT(copy_Bps(file, "gpu" + std::to_string(gpu)), WithinRel(full_Bps / (gpu == narrow ? 4 : 1), 0.01));
+  }
+}
+
 TEST_CASE("list platforms --gpu: any spelling of a GPU", "[unit][platforms]") {
   const auto names = [](const std::string& gpu) {
     const Run run = run_program("list platforms --json --gpu '" + gpu + "'");
