@@ -485,9 +485,15 @@ void add_kinds(CLI::App& predict, Context& context) {
       {"collective",
        "--platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB\n  linkcast predict collective --platform "
        "p100-dgx1 --gpus 0-7 --op all_reduce -b 8 -e 1G -f 2"}};
-  for (const PluginInfo& info : query::query_kinds().list()) {
+  std::vector<PluginInfo> kinds = query::query_kinds().list();
+  std::erase_if(kinds, [](const PluginInfo& info) {
+    return query::query_kinds().get(info.name).command() != "predict " + info.name;
+  });
+  std::vector<std::string> names;
+  for (const PluginInfo& info : kinds) names.push_back(info.name);
+  for (const PluginInfo& info : kinds) {
+    if (!context.reaches(predict, info.name, names)) continue;
     const query::QueryKind& kind = query::query_kinds().get(info.name);
-    if (kind.command() != "predict " + info.name) continue;
     auto* command = predict.add_subcommand(info.name, info.summary);
     auto options = std::make_shared<QueryOptions>(*command, context, info.name);
     if (const auto example = examples.find(info.name); example != examples.end())

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "cli/command.hpp"
 
 namespace linkcast::cli {
@@ -10,12 +12,10 @@ void add_whatif(CLI::App& app, Context& context) {
   command->footer(
       "Example:\n  linkcast whatif predict collective --platform p100-dgx1 --gpus 0-7 --op all_reduce --size 64MiB "
       "--remove gpu0-gpu4");
-  add_show(*command, context);
-  add_predict(*command, context);
-  add_routes(*command, context);
-  add_rings(*command, context);
-  add_replay(*command, context);
-  add_place(*command, context);
+  const std::vector<std::string> names{"show", "predict", "routes", "rings", "replay", "place"};
+  constexpr std::array kAdd = {add_show, add_predict, add_routes, add_rings, add_replay, add_place};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (context.reaches(*command, names[i], names)) kAdd[i](*command, context);
 }
 
 }  // namespace linkcast::cli

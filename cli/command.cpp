@@ -41,6 +41,20 @@ catalogue::Catalogue& Context::catalogue() {
   return *catalogue_;
 }
 
+bool Context::reaches(const CLI::App& command, const std::string& name, const std::vector<std::string>& names) const {
+  const auto stands = [this](const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const auto asks_for_help = [](const std::string& word) {
+    return word.starts_with("--help") || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('h'));
+  };
+  std::size_t depth = 0;
+  for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent()) ++depth;
+  const bool named = depth < words.size() && std::find(names.begin(), names.end(), words[depth]) != names.end();
+  const bool of_all = named && (words[0] == "help" || words[0] == "completion");  // they print what is declared
+  return !named || of_all || std::any_of(words.begin(), words.end(), asks_for_help) || stands(name);
+}
+
 void Context::start_log(bool progress) {
   auto console = set_up_log(verbose, quiet);
   if (quiet || !progress) return;

@@ -49,6 +49,13 @@ class Context {
   int verbose = 0;                                          ///< how many -v
   bool quiet = false;                                       ///< errors alone on standard error
   std::string max_memory{}, max_time{};                     ///< of one request; empty: as the environment says
+  std::vector<std::string> words{};                         ///< of the command line, behind the program's name
+
+  /// Whether the subcommand `name` of `command` must be declared. Options of all commands take longer to declare than
+  /// most questions to answer; where the line names one of them at its place, only those that stand in the line are,
+  /// all where it does not or asks for help. @param names  of all subcommands there
+  [[nodiscard]] bool reaches(const CLI::App& command, const std::string& name,
+                             const std::vector<std::string>& names) const;
 
   /// What the edit options say, as the `edits` of a query.
   [[nodiscard]] std::vector<std::string> edit_list() const;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -19,38 +20,51 @@
 
 namespace {
 
-void add_commands(CLI::App& app, linkcast::cli::Context& context) {
-  using namespace linkcast::cli;
-  add_list(app, context);
-  add_show(app, context);
-  add_predict(app, context);
-  add_routes(app, context);
-  add_rings(app, context);
-  add_calibrate(app, context);
-  add_validate(app, context);
-  add_diagnose(app, context);
-  add_import(app, context);
-  add_init(app, context);
-  add_measure(app, context);
-  add_check(app, context);
-  add_trace(app, context);
-  add_replay(app, context);
-  add_place(app, context);
-  add_schedule(app, context);
-  add_wiring(app, context);
-  add_serve(app, context);
-  add_ui(app, context);
-  add_emulate(app, context);
-  add_export(app, context);
-  add_whatif(app, context);
-  add_sweep(app, context);
-  add_record(app, context);
-  add_report(app, context);
-  add_schema(app, context);
-  add_fake(app, context);
-  add_explain(app, context);
-  add_help(app, context);
-  add_completion(app, context);
+using namespace linkcast::cli;
+
+struct Command {
+  const char* name;
+  void (*add)(CLI::App&, Context&);
+};
+constexpr Command kCommands[] = {
+    // in the order of --help
+    {"list", add_list},
+    {"show", add_show},
+    {"predict", add_predict},
+    {"routes", add_routes},
+    {"rings", add_rings},
+    {"calibrate", add_calibrate},
+    {"validate", add_validate},
+    {"diagnose", add_diagnose},
+    {"import", add_import},
+    {"init", add_init},
+    {"measure", add_measure},
+    {"check", add_check},
+    {"trace", add_trace},
+    {"replay", add_replay},
+    {"place", add_place},
+    {"schedule", add_schedule},
+    {"wiring", add_wiring},
+    {"serve", add_serve},
+    {"ui", add_ui},
+    {"emulate", add_emulate},
+    {"export", add_export},
+    {"whatif", add_whatif},
+    {"sweep", add_sweep},
+    {"record", add_record},
+    {"report", add_report},
+    {"schema", add_schema},
+    {"fake", add_fake},
+    {"explain", add_explain},
+    {"help", add_help},
+    {"completion", add_completion},
+};
+
+void add_commands(CLI::App& app, Context& context) {
+  std::vector<std::string> names;
+  for (const Command& one : kCommands) names.emplace_back(one.name);
+  for (const Command& one : kCommands)
+    if (context.reaches(app, one.name, names)) one.add(app, context);
   add_log_options(app, context);
   platforms_read_stdin(app);
   add_limit_options(app, context);
@@ -66,7 +80,6 @@ std::vector<const char*> with_command(const CLI::App& app, int argc, const char*
 }
 
 int run_program(int argc, const char* const* argv, bool progress) {
-  using namespace linkcast::cli;
   CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
                "linkcast");
   app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
@@ -79,6 +92,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
   if (progress) ends_the_work.emplace();
   linkcast::set_text_columns(output_columns());
   Context context;
+  context.words.assign(argv + std::min(argc, 1), argv + argc);
   app.add_option("--data-dir", context.data_dir,
                  "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
       ->envname("LINKCAST_DATA_DIR");
