@@ -7,6 +7,7 @@
 
 #include "models/libraries/generations.hpp"
 #include "sim/base/index.hpp"
+#include "sim/base/random.hpp"
 
 namespace linkcast::graph {
 namespace {
@@ -91,6 +92,7 @@ long ChannelSearch::run(const ChannelSet& wanted, ChannelSet& best, long budget)
   budget_ = budget;
   free_ = capacity_;
   in_channel_.assign(static_cast<std::size_t>(gpus_), 0);
+  spent_.clear();
   start_pricing();
   allow();
   rank_neighbours();
@@ -210,7 +212,38 @@ void ChannelSearch::give_back(const Pair& path, PriceOf of) {
   now_.hops -= static_cast<int>(path.end - path.begin);
 }
 
+/// Where the same is left of the links and the channel before was the same, the same channels follow: of those tried
+/// before none is better now, so that what they took of the budget is all that counts. Behind a switch nearly every
+/// order of the members leaves the same.
 void ChannelSearch::next_channel() {
+  if (budget_ <= 0) return;
+  const State before = state();
+  if (const auto known = spent_.find(before); known != spent_.end()) {
+    budget_ = std::max(0L, budget_ - known->second);
+    return;
+  }
+  const long had = budget_;
+  try_channel();
+  if (budget_ > 0) spent_.emplace(before, had - budget_);
+}
+
+ChannelSearch::State ChannelSearch::state() const {
+  State state;
+  const auto add = [&state](std::int64_t value) {
+    state.low = mixed(state.low ^ static_cast<std::uint64_t>(value));
+    state.high += mixed(state.low);
+  };
+  add(now_.channels);
+  add(now_.hops);
+  for (const std::int64_t link : free_) add(link);
+  if (now_.channels == 0) return state;
+  const int last = now_.channels - 1;
+  for (int i = last * gpus_; i < now_.channels * gpus_; ++i) add(now_.orders[at(i)]);
+  if (nics_ > 0) add(now_.nics_in[at(last)]), add(now_.nics_out[at(last)]);
+  return state;
+}
+
+void ChannelSearch::try_channel() {
   if (nics_ > 0) return enter_by_nics();
   if (now_.channels == 0)
     start(0, Order::kIndex);

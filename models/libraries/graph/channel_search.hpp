@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,13 @@ class ChannelSearch {
   struct Price {  ///< of one channel on a path
     Cost plain, overhead;
   };
+  struct State {  ///< a number for all that the channels that follow depend on
+    std::uint64_t low = 0, high = 0;
+    bool operator==(const State&) const = default;
+  };
+  struct StateHash {
+    std::size_t operator()(const State& state) const { return state.low; }
+  };
   enum PriceOf : std::size_t { kInside, kBetween, kHalf };  ///< kHalf: of a tree's two first members to their NIC
 
   [[nodiscard]] Pair charged(const Path& path, bool from_gpu);
@@ -87,6 +95,8 @@ class ChannelSearch {
   void give_back(const Pair& path, PriceOf of);
   void give_back_charges(std::size_t begin, std::size_t end, const Price& price);
   void next_channel();
+  void try_channel();
+  [[nodiscard]] State state() const;
   void enter_by_nics();
   void enter_by(int nic);
   void enter_at(int nic, int gpu, Order order);
@@ -123,7 +133,8 @@ class ChannelSearch {
   ChannelSet now_;
   ChannelSet* best_ = nullptr;
   long budget_ = 0;
-  std::vector<std::uint64_t> in_channel_;  ///< by member, a bit a channel
+  std::unordered_map<State, long, StateHash> spent_;  ///< of the budget, on all that can follow
+  std::vector<std::uint64_t> in_channel_;             ///< by member, a bit a channel
 };
 
 }  // namespace linkcast::graph
