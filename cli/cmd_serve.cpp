@@ -152,23 +152,23 @@ void serve(Context& context, ServeOptions& o) {
   serve::Service service(context.catalogue().data_dir(), o.service);
   warm(context, service, signals, o.warm);
   if (o.warm.empty()) service.warm_while_idle("all_reduce:64MiB");  // what most jobs do most
-  serve::HttpServer server([&](serve::HttpRequest request) { return service.answer(std::move(request)); },
-                           kConnections);
+  const std::unique_ptr<serve::HttpServer> server =
+      serve::http_server([&](serve::HttpRequest request) { return service.answer(std::move(request)); }, kConnections);
   if (o.socket.empty()) {
-    const int port = server.bind(o.host, o.port);
+    const int port = server->bind(o.host, o.port);
     if (o.page)
       std::cout << "the page is at " << page_address(o, port) << "\nCtrl-C ends it" << std::endl;
     else
       std::cout << "listening on http://" << o.host << ':' << port << std::endl;
     if (o.page && o.browser) open_browser(page_address(o, port));
   } else {
-    server.bind(o.socket);
+    server->bind(o.socket);
     std::cout << "listening on " << o.socket << std::endl;
   }
   const pthread_t waiting = pthread_self();
   std::atomic<bool> ending = false;
   std::thread listener([&] {
-    server.run();
+    server->run();
     if (!ending) pthread_kill(waiting, SIGTERM);  // it cannot listen any longer
   });
   signals.wait();
@@ -176,7 +176,7 @@ void serve(Context& context, ServeOptions& o) {
   signals.release();
   log::Log("cli").note("serve: ending, no new connections; a second signal does not wait");
   service.end();
-  server.stop();
+  server->stop();
   listener.join();
   if (!o.socket.empty()) std::filesystem::remove(o.socket);
 }

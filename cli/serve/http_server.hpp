@@ -55,24 +55,23 @@ inline constexpr std::size_t kMostBody_B = 1048576, kMostHead_B = 65536;
 /// connection: a proxy may take it to end elsewhere (RFC 9112, section 6.3). Ranges are ignored.
 class HttpServer {
  public:
-  /// @param threads  connections served at once
-  HttpServer(HttpHandler handler, std::size_t threads);
+  HttpServer() = default;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  ~HttpServer();
+  virtual ~HttpServer() = default;
 
   /// @param port  0: any that is free. @returns  the port. @throws InputError  it cannot be had
-  int bind(const std::string& host, int port);
+  virtual int bind(const std::string& host, int port) = 0;
   /// A socket of this machine's file system instead, for its owner alone. @throws InputError  it cannot be made
-  void bind(const std::string& path);
+  virtual void bind(const std::string& path) = 0;
   /// Serves until stop(), and answers what has come in by then.
-  void run();
+  virtual void run() = 0;
   /// From any thread, also before run().
-  void stop();
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  virtual void stop() = 0;
 };
+
+/// A server out of a module that is loaded here: its library brings TLS and Brotli, which every start would pay for.
+/// @param threads  connections served at once. @throws InvariantError  the module is not where this program is
+std::unique_ptr<HttpServer> http_server(HttpHandler handler, std::size_t threads);
 
 }  // namespace linkcast::serve

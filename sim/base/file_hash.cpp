@@ -1,6 +1,7 @@
 #include "sim/base/file_hash.hpp"
 
-#include <openssl/evp.h>
+#define OPENSSL_SUPPRESS_DEPRECATED  // a hash alone: the digests of EVP start the whole library
+#include <openssl/sha.h>
 
 #include <array>
 #include <fstream>
@@ -12,15 +13,16 @@
 namespace linkcast {
 
 std::string sha256_of_text(const std::string& text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1)
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256_CTX state;
+  if (SHA256_Init(&state) != 1 || SHA256_Update(&state, text.data(), text.size()) != 1 ||
+      SHA256_Final(digest.data(), &state) != 1)
     throw InvariantError("SHA-256 is not available in the crypto library");
   constexpr std::string_view hex = "0123456789abcdef";
   std::string out;
-  for (unsigned i = 0; i < length; ++i) {
-    out += hex[digest[i] >> 4U];
-    out += hex[digest[i] & 15U];
+  for (const unsigned char byte : digest) {
+    out += hex[byte >> 4U];
+    out += hex[byte & 15U];
   }
   return out;
 }

@@ -13,31 +13,29 @@
 namespace linkcast {
 namespace {
 
-constexpr const char* kModule = "liblinkcast_simgrid.so";
-
 /// Beside the program, above a test's, or where an installation has it.
-std::filesystem::path module_path() {
+std::filesystem::path module_path(const std::string& module) {
   const std::filesystem::path folder = worker_program().parent_path();
   const std::array<std::filesystem::path, 3> places{folder, folder.parent_path(),
                                                     folder.parent_path() / "lib" / "linkcast"};
   for (const std::filesystem::path& place : places)
-    if (std::filesystem::exists(place / kModule)) return place / kModule;
-  throw InvariantError(std::string(kModule) + " is not in " + folder.string() + " nor in " + places.back().string());
-}
-
-const SimGridModule& load() {
-  void* library =
-      ::dlopen(module_path().c_str(), RTLD_LAZY | RTLD_LOCAL);  // never closed: SimGrid ends with the process
-  void* found = library != nullptr ? ::dlsym(library, "linkcast_simgrid_module") : nullptr;
-  if (found == nullptr) throw InvariantError(std::string(kModule) + ": " + ::dlerror());
-  return *static_cast<const SimGridModule*>(found);
+    if (std::filesystem::exists(place / module)) return place / module;
+  throw InvariantError(module + " is not in " + folder.string() + " nor in " + places.back().string());
 }
 
 }  // namespace
 
+void* module_symbol(const std::string& module, const char* symbol) {
+  void* library = ::dlopen(module_path(module).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* found = library != nullptr ? ::dlsym(library, symbol) : nullptr;
+  if (found == nullptr) throw InvariantError(module + ": " + ::dlerror());
+  return found;
+}
+
 const SimGridModule& simgrid_module() {
-  static const SimGridModule& module = load();
-  return module;
+  static const auto* const module =
+      static_cast<const SimGridModule*>(module_symbol("liblinkcast_simgrid.so", "linkcast_simgrid_module"));
+  return *module;
 }
 
 namespace {

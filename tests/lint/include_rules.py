@@ -53,7 +53,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"fmt/", [room for room in ARROWS if room not in ("calibrate/bench", "calibrate/choices")]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import", "calibrate/choices", "models/algorithms/msccl_xml.cpp"]),
-    (r"httplib\.h$", ["cli/serve/http_server.cpp"]),
+    (r"httplib\.h$", ["cli/serve/http_module.cpp"]),
     (r"page_files\.hpp$", ["cli/serve/page.cpp"]),  # written by cli/serve/page/embed.py
     (r"re2/", ["sim/base/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/base/regex.hpp instead
@@ -66,7 +66,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_module.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]

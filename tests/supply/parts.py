@@ -105,9 +105,11 @@ def python_parts() -> list[Part]:
 
 @functools.cache
 def libraries_of(program: Path) -> dict[str, str]:
-    """Packages of the shared libraries that the program and its plug-in for SimGrid load, with their versions."""
-    paths = set()
-    for binary in (program, *program.parent.glob("liblinkcast_simgrid.so")):
+    """Packages of the shared libraries that the program and its modules load, and of the archives in it, with their versions."""
+    cache = program.parent / "CMakeCache.txt"
+    found = re.findall(r"_ARCHIVE:FILEPATH=(/\S+)", cache.read_text()) if cache.exists() else []
+    paths = {Path(path).resolve() for path in found}
+    for binary in (program, *program.parent.glob("liblinkcast_*.so")):
         told = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True).stdout
         paths |= {Path(path).resolve() for path in re.findall(r"=> (/\S+)", told)}
     names = sorted({name for path in paths for name in (str(path), str(path).removeprefix("/usr"))})

@@ -47,8 +47,9 @@ const std::string& listening() {
   static const std::string path =
       (std::filesystem::temp_directory_path() / ("linkcast-fuzz-" + std::to_string(getpid()))).string();
   static serve::HttpServer& server = [&]() -> serve::HttpServer& {
-    auto* made =
-        new serve::HttpServer([](serve::HttpRequest request) { return service().answer(std::move(request)); }, 4);
+    auto* made =  // until the program ends
+        serve::http_server([](serve::HttpRequest request) { return service().answer(std::move(request)); }, 4)
+            .release();
     std::filesystem::remove(path);
     made->bind(path);
     std::thread([made] { made->run(); }).detach();
