@@ -1,6 +1,7 @@
 """Random questions, what must hold of their answers, and smaller questions of which it may fail too."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
+import queries as corpus_queries  # noqa: E402
 from machines import WITH_FABRIC, WITH_PAIRS, Machine  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,7 +238,39 @@ def low_end_on_the_wires(answers: Answers) -> str:
     return f"from {found['time_low_s']:.6g} s, and the wires need {bound:.6g} s" if found["time_low_s"] < bound * (1 - ROUNDING) else ""
 
 
+@functools.cache
+def corpus() -> list[Query]:
+    """Of its queries those that have a time and are no deliberate mistake."""
+    read = []
+    for line in corpus_queries.lines():
+        with contextlib.suppress(ValueError):
+            read.append(json.loads(line))
+    return [query for query in read if isinstance(query, dict) and query.get("kind") in ("p2p", "flows", "collective")
+            and isinstance(query.get("platform"), str) and not str(query.get("id", "wrong")).startswith("wrong")]
+
+
+def from_corpus(rng: random.Random) -> Case:
+    query = rng.choice(corpus())
+    return Case("ends", (query, {"kind": "show", "platform": query["platform"], "edits": query.get("edits", [])}))
+
+
+FARTHEST = 10  # times the time itself
+
+
+def ends_promised(answers: Answers) -> str:
+    """Lower ends of copies between GPUs and of collectives; a fabric of the query's own says elsewhere what its cables carry."""
+    found, query = answers[0], answers[0]["inputs"]["query"]
+    gpus = query["kind"] == "collective" or (all(query.get(end, "").startswith("gpu") for end in ("src", "dst")) and query["src"] != query["dst"])
+    elsewhere = "fabric" in query or any(edit.split()[0] in ("fabric", "network") for edit in query.get("edits", ()))
+    if gpus and "size_B" in query and not elsewhere:
+        if why := low_end_on_the_wires(answers):
+            return why
+    far = found["time_high_s"] / found["time_s"]
+    return f"to {far:.3g} times its time, and no warning says so" if far > FARTHEST and not any("interval" in text for text in found["warnings"]) else ""
+
+
 PROPERTIES = {
+    "ends": Property("corpus: no lower end beats the wires, no upper end beyond 10 times the time without a warning", from_corpus, ends_promised),
     "wire": Property("no lower end beats the wires", wire_case, low_end_on_the_wires),
     "size": Property("time never falls with size", larger, never_less),
     "bandwidth": Property("more bandwidth never slows", more_bandwidth, no_slower),

@@ -116,6 +116,23 @@ def agree_together(answers: Answers) -> str:
     return why or (agree([asked, asked, place]) if place["gpus"] == asked["inputs"]["query"]["gpus"] else "")
 
 
+def each_alone(rng: random.Random) -> Case:
+    """Two jobs that begin together, and each without the other."""
+    both = two_at_once(rng).queries[1]
+    one = {key: value for key, value in both.items() if key != "also"}
+    return Case("bytes", (both, one, {**one, **both["also"][0]}))
+
+
+def carry_both(answers: Answers) -> str:
+    """What waits for others moves later, over the same links."""
+    both, *alone = ({link["id"]: link["carried_B"] for link in answer["links"]} for answer in answers)
+    for link in sorted({*both, *alone[0], *alone[1]}):
+        parts = sum(one.get(link, 0) for one in alone)
+        if not math.isclose(both.get(link, 0), parts, rel_tol=ROUNDING):
+            return f"{link}: {both.get(link, 0):.9g} B of both, {parts:.9g} B of each alone"
+    return "" if both else "no link carried anything"
+
+
 # A placement over nodes takes what a neighbour moves on average. source: 478 random pairs of jobs on this fabric, 476 of them -10 % to +35 %
 # off what events give, two -16 % and +57 %: an average neither has pauses nor slows down where it is hindered itself
 AVERAGES = (0.8, 1.65)
@@ -191,6 +208,7 @@ MACHINES = {
     "symmetry": Property("a machine's automorphisms change nothing: copies, flows", symmetric, as_fast),
     "agreement": Property("predict, replay and place agree", one_operation, agree),
     "together": Property("two jobs at once on a node: predict, replay and place agree", two_at_once, agree_together),
+    "bytes": Property("two jobs at once: each link carries what it carries for each alone", each_alone, carry_both),
     "averages": Property("beside a job that repeats, over nodes: place within -20 % to +65 % of replay", beside_repeated, averages_hold),
     "conservation": Property("bytes of each link, in replay: a ring's all_reduce is its two halves", ring_parts, add_up),
     "widening": Property("above the calibrated range intervals never narrow", beyond, wider),
