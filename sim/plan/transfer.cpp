@@ -190,6 +190,14 @@ void ProblemBuilder::enter(PlannedTransfer& plan, const Resolved& delay) {
   plan.used.push_back(delay);
 }
 
+void ProblemBuilder::enter_rate(PlannedTransfer& plan, const Regime& regime, double bytes, double slow,
+                                double links_Bps) {
+  if (!regime.rate_cap) return;
+  plan.used.push_back(*regime.rate_cap);
+  const double own_Bps = regime.rate_cap->value / slow;
+  if (own_Bps < links_Bps) plan.rate_error_s += regime.rate_cap->rel_error * bytes / own_Bps;
+}
+
 int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s,
                             double rate_cap_Bps, const Mover& mover) {
   Activity leg;
@@ -219,7 +227,8 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
 int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
                              const TransportModel& model, const Mover& mover, bool single) {
   const Regime& regime = model.regime(bytes);
-  const Pace pace = model.pace(bytes, payload_rate(links, mover) * mover.slow);
+  const double payload_Bps = payload_rate(links, mover);
+  const Pace pace = model.pace(bytes, payload_Bps * mover.slow);
   double delay = pace.delay_s * mover.slow;
   if (single) {
     const double extra = start_extra(model, mover) * mover.slow;
@@ -227,7 +236,7 @@ int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& link
     plan.latency_s += extra;
   }
   enter(plan, times(regime.startup, mover.slow));
-  if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
+  enter_rate(plan, regime, bytes, mover.slow, payload_Bps);
   return add_leg(plan, links, bytes, delay, pace.cap_Bps / mover.slow, mover);
 }
 
@@ -340,7 +349,7 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
     plan.latency_s += extra;
   }
   const double cap = regime.rate_cap ? regime.rate_cap->value / slow : kInfinity;
-  if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
+  enter_rate(plan, regime, transfer.bytes, slow, lone_rate(both));
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
     plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}, 1, true});

@@ -36,6 +36,7 @@ struct PlannedTransfer {
   int main_activity = 0;          ///< the one that moves most bytes
   double latency_s = 0;           ///< start-up of the smallest message, from rest if that was asked for
   double delay_error_s = 0;       ///< standard error of the start-ups that entered
+  double rate_error_s = 0;        ///< standard error of the time at the transport's own rate; 0: links limit it
   int cap_link = -1;              ///< link that limits every single flow below its own capacity; -1: none
   bool chosen = false;            ///< an engine or a direction was asked for
   int executor = -1;              ///< device whose copy engine takes this copy in turn with others; -1: none
@@ -86,6 +87,8 @@ class ProblemBuilder {
   [[nodiscard]] double resend_s(const std::vector<int>& links) const;
   /// Remembers that a start-up entered, and how sure it is.
   static void enter(PlannedTransfer& plan, const Resolved& delay);
+  /// Adds the rate that a range of sizes has of its own. @param links_Bps  that its links alone would give
+  static void enter_rate(PlannedTransfer& plan, const Regime& regime, double bytes, double slow, double links_Bps);
   /// @param delay_s  passes before the bytes flow. @param rate_cap_Bps  of the payload
   int add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s, double rate_cap_Bps,
               const Mover& mover);

@@ -230,4 +230,30 @@ TEST_CASE("requests go the other way and count in what a cable carries both ways
   CHECK(both_ways);
 }
 
+TEST_CASE("intervals of copies hold the standard error of a rate of their own, in its part of the time", "[physics]") {
+  const Platform& shipped = catalogue().machine("p100-dgx1")->platform();
+  const auto variance = [&](const std::string& rate, double error, const Json& query) {
+    Calibration calibration = shipped.calibration();
+    Parameter& parameter = calibration.parameters.at(rate);
+    parameter.stderr_ = error * parameter.value;
+    const Json answer = query::answer(
+        catalogue(), query, std::make_shared<const catalogue::Machine>("x", Platform(shipped.wiring(), calibration)));
+    REQUIRE(answer.value("error", "") == "");
+    return std::pair{
+        std::pow(std::log(answer["time_high_s"].get<double>() / answer["time_s"].get<double>()) / 1.645, 2),
+        answer["time_s"].get<double>()};
+  };
+  const auto local = [](double bytes) -> Json {
+    return {{"platform", "x"}, {"kind", "p2p"}, {"src", "gpu0"}, {"dst", "gpu0"}, {"size_B", bytes}};
+  };
+  const std::string rate = "transport.local.r2.bandwidth_Bps";
+  for (const double bytes : {16777216.0, 268435456.0}) {
+    const auto [sure, time_s] = variance(rate, 0, local(bytes));
+    const double share = bytes / shipped.calibration().parameters.at(rate).value / time_s;
+    CHECK_THAT(variance(rate, 0.2, local(bytes)).first - sure, WithinRel(std::pow(0.2 * share, 2), 1e-2));
+  }
+  // Below its range, and where links are slower, it says nothing.
+  CHECK(variance(rate, 0.2, local(4096)).first == variance(rate, 0, local(4096)).first);
+}
+
 }  // namespace linkcast::test::copies_test
