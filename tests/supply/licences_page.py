@@ -24,7 +24,9 @@ metadata; a test keeps the list equal to what `.ci/prepare` and `.ci/python/*.lo
 `python3 tests/supply/sbom.py > build/sbom.json` writes them as CycloneDX.
 
 Who passes a binary on: SimGrid is LGPL-2.1 and a shared library that is loaded when it is asked for; Debian's build of it brings
-ns-3, which is under the GPL, so that a bundle with both is too ([install.md](install.md)).
+ns-3, which is under the GPL, so that a bundle with both is too ([install.md](install.md)). The wheel and the .deb hold no library:
+`liblinkcast_simgrid.so` is linkcast's own and takes any SimGrid of the soname that it was linked with (LGPL-2.1, section 6 b). The
+wheel holds this page next to the licence, since notices of what is compiled in go with the binary.
 
 | part | for | licence |
 | --- | --- | --- |

@@ -1,6 +1,8 @@
 """Where parts come from: Python packages are pinned by hash, the page of licences and the bill of materials name all of them."""
 import argparse
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -85,6 +87,43 @@ class Bill(unittest.TestCase):
         needed = {ref for entry in bill["dependencies"] for ref in entry["dependsOn"]}
         self.assertLessEqual(needed, {one["bom-ref"] for one in bill["components"]})
         self.assertTrue(needed)
+
+
+@unittest.skipUnless(shutil.which("ssh-keygen"), "ssh-keygen is not installed")
+class Signed(unittest.TestCase):
+    """.ci/release: a changed file, list of checksums or key is refused."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder, self.files = Path(holder.name), Path(holder.name) / "release"
+        self.files.mkdir()
+        (self.files / "linkcast-1.whl").write_bytes(b"wheel")
+        for name in ("own", "other"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)], check=True)
+            key = " ".join((self.folder / f"{name}.pub").read_text().split()[:2])
+            (self.folder / f"{name}.signers").write_text(f"linkcast {key}\n")
+        self.assertEqual(self.release("sums", "own"), 0)
+
+    def release(self, what: str, name: str) -> int:
+        return subprocess.run(["bash", str(parts.ROOT / ".ci/release"), what, str(self.files), str(self.folder / name)], capture_output=True,
+                              check=False).returncode
+
+    def test_what_was_signed_is_verified(self):
+        self.assertEqual(self.release("verify", "own.signers"), 0)
+
+    def test_another_key_is_refused(self):
+        self.assertNotEqual(self.release("verify", "other.signers"), 0)
+
+    def test_a_changed_file_is_refused(self):
+        (self.files / "linkcast-1.whl").write_bytes(b"weel")
+        self.assertNotEqual(self.release("verify", "own.signers"), 0)
+
+    def test_a_changed_list_is_refused(self):
+        sums = self.files / "SHA256SUMS"
+        sums.write_text(sums.read_text().replace("linkcast-1", "linkcast-2"))
+        (self.files / "linkcast-1.whl").rename(self.files / "linkcast-2.whl")
+        self.assertNotEqual(self.release("verify", "own.signers"), 0)
 
 
 if __name__ == "__main__":
