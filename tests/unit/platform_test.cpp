@@ -220,11 +220,11 @@ TEST_CASE("the rate of a link: its own, its cable's, its kind's, nominal", "[uni
 
 TEST_CASE("both directions together are a constraint only where a duplex capacity was fitted", "[unit]") {
   const Platform none = platform("p100-dgx1");
-  CHECK(none.constraints().size() == none.links().size());
+  CHECK(none.constraints().size() == none.links().size() + 8);  // processes, one a GPU
   CHECK(none.duplex_of(0) == -1);
   const Platform p =
       platform("p100-dgx1", {{"cable.pcie3.duplex_Bps", 19e9}, {"cable.pcie3@plx0-cpu0.duplex_Bps", 20e9}});
-  CHECK(p.constraints().size() == p.links().size() + 16);  // 8 GPUs, 4 adapters, 4 uplinks
+  CHECK(p.constraints().size() == p.links().size() + 16 + 8);  // 8 GPUs, 4 adapters, 4 uplinks; processes
   CHECK(capacity(p, "plx0<->cpu0") == 20e9);
   CHECK(capacity(p, "gpu0<->plx0") == 19e9);
   CHECK(constraint(p, "plx0<->cpu0").kind == ConstraintKind::kDuplex);
