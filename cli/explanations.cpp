@@ -319,9 +319,10 @@ std::pair<const char*, const char*> text_of(ConstraintKind kind) {
               "Both directions of a cable together limit, where kernels move the bytes and not copy engines. "
               "nccl-tests through it measures it."};
     case ConstraintKind::kProcess:
-      return {"GPU process",
-              "The CPU core of a process limits: it copies the bytes of its messages through host memory one after the "
-              "other. Larger blocks do not change it; GPU-aware MPI or NCCL do."};
+      return {
+          "GPU process",
+          "The CPU core of a process limits: it copies the bytes of its messages through host memory, and reads small "
+          "ones out of its GPU, one after the other. NCCL does not."};
     case ConstraintKind::kHostMemory:
       break;
   }

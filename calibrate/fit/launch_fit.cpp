@@ -332,13 +332,14 @@ class LaunchFit {
   /// @param spread  of ln(cost) of these data
   Shrunk towards_nearest(const std::vector<std::string>& names, const std::vector<Observation>& rows,
                          const std::vector<double>& costs, double spread) const {
+    // All of one host, which fitted them itself.
     std::vector<double> inherited;
-    for (const std::string& name : names) {
-      for (const Calibration* nearest : context_.lenders_of(key_named(name)))
-        if (const Parameter* parameter = nearest->find(name); parameter != nullptr) {
+    for (const Calibration* nearest : context_.lenders_of(key_named(names.front()))) {
+      inherited.clear();
+      for (const std::string& name : names)
+        if (const Parameter* parameter = nearest->find(name); parameter != nullptr && !parameter->inherited())
           inherited.push_back(parameter->value);
-          break;
-        }
+      if (inherited.size() == names.size()) break;
     }
     if (inherited.size() != names.size()) return {1, spread};
     std::vector<double> ratios;

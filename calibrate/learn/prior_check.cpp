@@ -11,6 +11,7 @@
 namespace linkcast::learn {
 namespace {
 
+constexpr double kWorse = 1.01;    // source: ours, medians of some dozen errors that differ by less are alike
 constexpr std::size_t kParts = 3;  // source: ours, each without a third of the data
 
 /// The same fit without each point i with i % kParts == part.
@@ -74,7 +75,7 @@ std::vector<LeftAtPrior> no_better_than_prior(const fit::MapRequest& request, co
     }
     if (now.empty()) continue;
     LeftAtPrior one{name, now.size(), median(now), median(before), part.second};
-    if (one.learned > one.prior) left.push_back(std::move(one));
+    if (one.learned > kWorse * one.prior) left.push_back(std::move(one));
   }
   return left;
 }

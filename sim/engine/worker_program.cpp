@@ -20,7 +20,8 @@ std::filesystem::path module_path(const std::string& module) {
                                                     folder.parent_path() / "lib" / "linkcast"};
   for (const std::filesystem::path& place : places)
     if (std::filesystem::exists(place / module)) return place / module;
-  throw InvariantError(module + " is not in " + folder.string() + " nor in " + places.back().string());
+  throw InputError(module + " is missing in " + folder.string() + " and in " + places.back().string() +
+                   ": install all of linkcast, not the program alone");
 }
 
 }  // namespace
@@ -28,6 +29,7 @@ std::filesystem::path module_path(const std::string& module) {
 void* module_symbol(const std::string& module, const char* symbol) {
   void* library = ::dlopen(module_path(module).c_str(), RTLD_LAZY | RTLD_LOCAL);
   void* found = library != nullptr ? ::dlsym(library, symbol) : nullptr;
+  if (library == nullptr) throw InputError(module + " cannot be loaded: " + ::dlerror());
   if (found == nullptr) throw InvariantError(module + ": " + ::dlerror());
   return found;
 }

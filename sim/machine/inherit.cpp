@@ -54,21 +54,8 @@ struct Nominal {
   double nic_Bps = 0;          ///< of the port of a NIC to the fabric; 0: no fabric
 };
 
-/// The first GPU, or that of the widest PCIe cable where some trained to fewer lanes.
-int widest_gpu(const Topology& topology) {
-  int widest = topology.gpus().front();
-  double most_Bps = 0;
-  for (const int gpu : topology.gpus())
-    for (const Cable& cable : topology.cables)
-      if (is_pcie_cable(cable.kind) && (cable.a == gpu || cable.b == gpu) && cable.bandwidth.si > most_Bps) {
-        widest = gpu;
-        most_Bps = cable.bandwidth.si;
-      }
-  return widest;
-}
-
-/// Nominal rate of the route from a GPU to the nearest CPU; infinity where no cable leads to one. A whole Platform
-/// would find the routes of all pairs first.
+/// Nominal rate of the route from a GPU to the nearest CPU, of the GPU that has the fastest: another's may have trained
+/// to fewer lanes. Infinity where no cable leads to one. A whole Platform would find the routes of all pairs first.
 double host_rate_of(const Topology& wiring) {
   const Topology topology = merge_switch_planes(wiring);
   std::vector<Link> links;
@@ -77,20 +64,25 @@ double host_rate_of(const Topology& wiring) {
     links.push_back({static_cast<int>(i), cable.a, cable.b});
     links.push_back({static_cast<int>(i), cable.b, cable.a});
   }
-  const RoutesFrom routes(RouteGraph(topology, links, host_rule()), widest_gpu(topology));
-  std::optional<Route> nearest;
-  for (std::size_t d = 0; d < topology.devices.size(); ++d) {
-    if (topology.devices[d].kind != DeviceKind::kCpu) continue;
-    const auto route = routes.to(static_cast<int>(d));
-    if (route && (!nearest || route->links.size() < nearest->links.size())) nearest = route;
+  const RouteGraph graph(topology, links, host_rule());
+  double fastest = 0;
+  for (const int gpu : topology.gpus()) {
+    const RoutesFrom routes(graph, gpu);
+    std::optional<Route> nearest;
+    for (std::size_t d = 0; d < topology.devices.size(); ++d) {
+      if (topology.devices[d].kind != DeviceKind::kCpu) continue;
+      const auto route = routes.to(static_cast<int>(d));
+      if (route && (!nearest || route->links.size() < nearest->links.size())) nearest = route;
+    }
+    double rate = std::numeric_limits<double>::infinity();
+    if (!nearest) return rate;
+    for (const int link : nearest->links) {
+      const Cable& cable = topology.cables[static_cast<std::size_t>(links[static_cast<std::size_t>(link)].cable)];
+      rate = std::min(rate, cable.count * cable.bandwidth.si);
+    }
+    fastest = std::max(fastest, rate);
   }
-  double rate = std::numeric_limits<double>::infinity();
-  if (!nearest) return rate;
-  for (const int link : nearest->links) {
-    const Cable& cable = topology.cables[static_cast<std::size_t>(links[static_cast<std::size_t>(link)].cable)];
-    rate = std::min(rate, cable.count * cable.bandwidth.si);
-  }
-  return rate;
+  return fastest;
 }
 
 Nominal nominal_of(const Topology& topology) {

@@ -119,6 +119,16 @@ class Signed(unittest.TestCase):
         (self.files / "linkcast-1.whl").write_bytes(b"weel")
         self.assertNotEqual(self.release("verify", "own.signers"), 0)
 
+    def test_an_added_file_is_refused(self):
+        (self.files / "linkcast-2.deb").write_bytes(b"of somebody else")
+        self.assertNotEqual(self.release("verify", "own.signers"), 0)
+
+    def test_no_file_is_nothing_to_sign(self):
+        for path in self.files.iterdir():
+            path.unlink()
+        self.assertEqual(self.release("sums", "own"), 2)
+        self.assertEqual(list(self.files.iterdir()), [])
+
     def test_a_changed_list_is_refused(self):
         sums = self.files / "SHA256SUMS"
         sums.write_text(sums.read_text().replace("linkcast-1", "linkcast-2"))

@@ -248,6 +248,25 @@ TEST_CASE("PCIe that trained to fewer lanes is as much slower, and no other GPU'
     for (const std::size_t gpu : {0, 3})
       CHECK_THAT(copy_Bps(file, "gpu" + std::to_string(gpu)), WithinRel(full_Bps / (gpu == narrow ? 4 : 1), 0.01));
   }
+
+  // the uplink of one switch: what is copied below another takes as long as before
+  Json wiring = read_json_file(data_dir() + "/topologies/dgx-a100.json");
+  const auto pageable_s = [&](const std::string& name) {
+    wiring["name"] = name;
+    const std::string file = (folder / (name + ".json")).string();
+    std::ofstream(file) << wiring;
+    return ask({{"platform", file},
+                {"kind", "p2p"},
+                {"src", "gpu7"},
+                {"dst", "cpu1"},
+                {"size_B", 1e9},
+                {"pageable", true}})["time_s"]
+        .get<double>();
+  };
+  const double whole_s = pageable_s("whole-dgx");
+  for (Json& cable : wiring["cables"])
+    if (cable["between"] == Json{"plx0", "cpu0"}) cable["bandwidth"] = "7.877 GB/s";
+  CHECK_THAT(pageable_s("narrow-uplink"), WithinRel(whole_s, 1e-9));
 }
 
 TEST_CASE("list platforms --gpu: any spelling of a GPU", "[unit][platforms]") {
