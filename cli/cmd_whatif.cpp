@@ -1,5 +1,3 @@
-#include <array>
-
 #include "cli/command.hpp"
 
 namespace linkcast::cli {
@@ -12,10 +10,9 @@ void add_whatif(CLI::App& app, Context& context) {
   command->footer(
       "Example:\n  linkcast whatif predict collective --platform p100-dgx1 --gpus 0-7 --op all_reduce --size 64MiB "
       "--remove gpu0-gpu4");
-  const std::vector<std::string> names{"show", "predict", "routes", "rings", "replay", "place"};
-  constexpr std::array kAdd = {add_show, add_predict, add_routes, add_rings, add_replay, add_place};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (context.reaches(*command, names[i], names)) kAdd[i](*command, context);
+  constexpr Command kCommands[] = {{"show", add_show},   {"predict", add_predict}, {"routes", add_routes},
+                                   {"rings", add_rings}, {"replay", add_replay},   {"place", add_place}};
+  context.add_reached(*command, kCommands);
 }
 
 }  // namespace linkcast::cli

@@ -55,6 +55,13 @@ bool Context::reaches(const CLI::App& command, const std::string& name, const st
   return !named || of_all || std::any_of(words.begin(), words.end(), asks_for_help) || stands(name);
 }
 
+void Context::add_reached(CLI::App& command, std::span<const Command> all) {
+  std::vector<std::string> names;
+  for (const Command& one : all) names.emplace_back(one.name);
+  for (const Command& one : all)
+    if (reaches(command, one.name, names)) one.add(command, *this);
+}
+
 void Context::start_log(bool progress) {
   auto console = set_up_log(verbose, quiet);
   if (quiet || !progress) return;

@@ -36,6 +36,14 @@ inline constexpr Spelling<OutputFormat> kOutputFormats[] = {{OutputFormat::kTabl
                                                             {OutputFormat::kRankfile, "rankfile"}};
 constexpr std::span<const Spelling<OutputFormat>> spellings(OutputFormat) { return kOutputFormats; }
 
+class Context;
+
+/// A command by its name, and what declares it.
+struct Command {
+  const char* name;
+  void (*add)(CLI::App& app, Context& context);
+};
+
 class Context {
  public:
   std::string data_dir;  ///< --data-dir, else beside the program
@@ -56,6 +64,8 @@ class Context {
   /// all where it does not or asks for help. @param names  of all subcommands there
   [[nodiscard]] bool reaches(const CLI::App& command, const std::string& name,
                              const std::vector<std::string>& names) const;
+  /// Declares those of the subcommands of `command` that must be.
+  void add_reached(CLI::App& command, std::span<const Command> all);
 
   /// What the edit options say, as the `edits` of a query.
   [[nodiscard]] std::vector<std::string> edit_list() const;

@@ -22,10 +22,6 @@ namespace {
 
 using namespace linkcast::cli;
 
-struct Command {
-  const char* name;
-  void (*add)(CLI::App&, Context&);
-};
 constexpr Command kCommands[] = {
     // in the order of --help
     {"list", add_list},
@@ -61,10 +57,7 @@ constexpr Command kCommands[] = {
 };
 
 void add_commands(CLI::App& app, Context& context) {
-  std::vector<std::string> names;
-  for (const Command& one : kCommands) names.emplace_back(one.name);
-  for (const Command& one : kCommands)
-    if (context.reaches(app, one.name, names)) one.add(app, context);
+  context.add_reached(app, kCommands);
   add_log_options(app, context);
   platforms_read_stdin(app);
   add_limit_options(app, context);

@@ -121,12 +121,11 @@ std::vector<Point> Launch::points(Context& context) {
         cases.push_back(one);
     }
   }
-  // A host issues faster or slower by a quarter from one start of its processes to the next and from minute to minute:
-  // each round starts them anew, and takes every so manieth point.
+  // A host issues faster or slower by a third from one start of its processes to the next: each round starts them anew
+  // for its share of the points that differ in operation and bytes alone.
   const int rounds = quick ? 1 : many ? 2 : 3;
-  std::map<std::tuple<std::string, std::string, int, int>, int>
-      seen;  // points that differ in operation and bytes alone
-  std::vector<std::pair<int, Point>> all;
+  std::map<std::tuple<std::string, std::string, int, int>, int> seen;
+  std::vector<Point> all;
   for (const Case& one : cases) {
     const int round = seen[{one.launch, one.issuers, one.gpus, one.calls_per_graph}]++ % rounds + 1;
     Json gpus = Json::array();
@@ -135,17 +134,13 @@ std::vector<Point> Launch::points(Context& context) {
     if (one.sends > 1) key["sends"] = one.sends;
     if (one.communicators > 1) key["communicators"] = one.communicators;
     if (one.calls_per_graph > 0) key["calls_per_graph"] = one.calls_per_graph;
-    all.push_back({round, {key, std::to_string(one.gpus) + " GPUs, " + one.issuers, [this, &context, one, round] {
-                             return run(context, one, round);
-                           }}});
+    const std::string group =
+        "round " + std::to_string(round) + ", " + std::to_string(one.gpus) + " GPUs, " + one.issuers;
+    all.push_back({key, group, [this, &context, one, round] { return run(context, one, round); }});
   }
-  // One set of issuers after the other.
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.group) < std::tie(b.first, b.second.group);
-  });
-  std::vector<Point> points;
-  for (auto& [round, point] : all) points.push_back(std::move(point));
-  return points;
+  // One round after the other, in it one set of issuers after the other.
+  std::stable_sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.group < b.group; });
+  return all;
 }
 
 Json Launch::run(Context& context, const Case& which, int round) {

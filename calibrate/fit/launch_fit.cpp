@@ -116,7 +116,7 @@ constexpr double kAnotherHost = 0.12, kFar = 2;
 
 /// A point, and which start of the issuing processes measured it.
 struct Issued {
-  LaunchPoint point;
+  const LaunchPoint* point = nullptr;
   int start = 0;
 };
 
@@ -232,7 +232,7 @@ class LaunchFit {
     for (const LaunchRecord& record : launches)
       for (const LaunchPoint& point : record.points)
         points_.push_back(
-            {point, starts.try_emplace({&record, point.round}, static_cast<int>(starts.size())).first->second});
+            {&point, starts.try_emplace({&record, point.round}, static_cast<int>(starts.size())).first->second});
   }
 
   void run() {
@@ -266,7 +266,8 @@ class LaunchFit {
   void fit_graphs() {
     constexpr double kSmall_B = 16384;  // source: ours, so that the bytes take a small part
     std::map<Call, double> queued_s, in_graph_s;
-    for (const auto& [p, start] : points_) {
+    for (const Issued& issued : points_) {
+      const LaunchPoint& p = *issued.point;
       const auto device_s = median_of(p, "device");
       const bool several = p.calls_per_graph > 1;
       if (!device_s || p.size_B > kSmall_B || p.sends > 1 || p.communicators > 1) continue;
@@ -290,9 +291,9 @@ class LaunchFit {
     std::vector<Observation> rows;
     std::vector<int> starts;
     for (const auto& [point, start] : points_) {
-      const auto coefficients = row(point);
+      const auto coefficients = row(*point);
       if (!coefficients) continue;
-      for (const double time_s : seconds(point)) {
+      for (const double time_s : seconds(*point)) {
         rows.push_back({*coefficients, time_s});
         starts.push_back(start);
       }

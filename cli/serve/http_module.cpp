@@ -140,14 +140,14 @@ class Pool final : public httplib::TaskQueue {
   Pool& operator=(const Pool&) = delete;
   ~Pool() override = default;
 
-  /// Later versions of the library want to be told whether it was taken.
-  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue(std::declval<std::function<void()>>()));
-  Taken enqueue(std::function<void()> job) override {
+  /// Later versions of the library expect whether it was queued.
+  using Queued = decltype(std::declval<httplib::TaskQueue&>().enqueue(std::declval<std::function<void()>>()));
+  Queued enqueue(std::function<void()> job) override {
     std::unique_lock<std::mutex> lock(mutex_);
     room_.wait(lock, [this] { return jobs_.size() < most_; });
     jobs_.push_back(std::move(job));
     come_.notify_one();
-    return static_cast<Taken>(true);
+    return static_cast<Queued>(true);
   }
   void shutdown() override {
     {
@@ -272,7 +272,7 @@ class LimitedServer final : public httplib::Server {
     return well;
   }
 
-  /// Versions of the library differ in what they want to be told.
+  /// Versions of the library differ in what they expect here.
   template <class Self>
   static bool process(Self& self, Connection& connection, bool& closed) {
     // Answers are whole: a thousand ranges of one would be a thousand answers.
@@ -331,7 +331,7 @@ class Served final : public HttpServer {
   int bind(const std::string& host, int port) override {
     const int got = port == 0 ? server_.bind_to_any_port(host) : (server_.bind_to_port(host, port) ? port : -1);
     if (got <= 0)
-      throw InputError("port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
+      throw InputError("port: " + host + ":" + std::to_string(port) + " cannot be had: in use, or no address of ours");
     return got;
   }
   void bind(const std::string& path) override { server_.bind_to_file(path); }

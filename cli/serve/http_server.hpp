@@ -71,7 +71,8 @@ class HttpServer {
 };
 
 /// A server out of a module that is loaded here: its library brings TLS and Brotli, which every start would pay for.
-/// @param threads  connections served at once. @throws InvariantError  the module is not where this program is
+/// @param threads  connections served at once. @throws InputError  the module or one of its
+/// libraries is missing
 std::unique_ptr<HttpServer> http_server(HttpHandler handler, std::size_t threads);
 
 }  // namespace linkcast::serve

@@ -9,7 +9,7 @@ namespace linkcast {
 [[nodiscard]] std::filesystem::path worker_program();
 
 /// Symbol of a module of linkcast: a library that lies where the program does, and is never closed.
-/// @throws InvariantError  it is not there, or its libraries are missing
+/// @throws InputError  it or one of its libraries is missing
 [[nodiscard]] void* module_symbol(const std::string& module, const char* symbol);
 
 /// For a process that is not linkcast, e.g. a Python interpreter: once, when the library is loaded.
