@@ -112,19 +112,21 @@ class Ends(unittest.TestCase):
     """A request past its deadline frees its worker at once, whatever it was at."""
 
     def test_long_requests_end_at_their_deadline(self):
-        # each takes far longer than the deadline on any machine: 20 and 7 s of a core here
+        # each works longer than its deadline on any machine: 20, 7 and 2 s of a core here
         place = {"kind": "place", "platform": "alps", "nodes": 2000, "job": "all_reduce:64MiB", "ranks": 4000}
         trivial = {"kind": "p2p", "platform": "v100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1000000}
-        with Service("--platform", "alps", "--platform", "summit", "--platform", "v100-dgx1", "--deadline", "2s", "--workers", "1") as server:
-            for query in (place, {"kind": "fabric", "platform": "summit"}, {**place, "job": "alltoall:64MiB"}):
-                server.post("/v1/query", trivial)
-                begin = time.monotonic()
-                status, answer = server.post("/v1/query", query)
-                self.assertEqual(status, 504, answer)
-                self.assertLess(time.monotonic() - begin, 8)
-                before_s = cpu_s(server)
-                self.assertEqual(server.post("/v1/query", trivial)[0], 200)  # waits for the one worker
-                self.assertLess(cpu_s(server) - before_s, 1, query)
+        for deadline, queries in (("2s", (place, {**place, "job": "alltoall:64MiB"})), ("300ms", ({"kind": "fabric", "platform": "summit"},))):
+            with Service("--platform", "alps", "--platform", "summit", "--platform", "v100-dgx1", "--deadline", deadline, "--workers", "1") as server:
+                for query in queries:
+                    server.post("/v1/query", trivial)
+                    begin = time.monotonic()
+                    status, answer = server.post("/v1/query", query)
+                    self.assertEqual(status, 504, answer)
+                    self.assertLess(time.monotonic() - begin, 8)
+                    before_s = cpu_s(server)
+                    while server.post("/v1/query", trivial)[0] != 200:  # waits for the one worker
+                        self.assertLess(time.monotonic() - begin, 20)
+                    self.assertLess(cpu_s(server) - before_s, 1, query)
 
     def test_what_is_prepared_while_idle_holds_up_no_question(self):
         question = {"kind": "p2p", "platform": "v100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1000000}
