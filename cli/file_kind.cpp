@@ -105,7 +105,10 @@ class Held {
                                              {"\"calibration/1\"", "linkcast show {}"},
                                              {"\"topology/1\"", "linkcast show {}"},
                                              {"\"variant/1\"", "linkcast show {}"},
-                                             {"\"linkcast/study/1\"", "linkcast sweep {}"}});
+                                             {"\"linkcast/study/1\"", "linkcast sweep {}"},
+                                             {"\"launch/1\"",
+                                              "linkcast calibrate fit MEASUREMENTS {} --topology "
+                                              "PLATFORM --out FILE"}});
     static const Regex query(R"(^\s*\{[^\n]*"kind"\s*:\s*")");
     if (query.find(text_) && holds(text_, "\"platform\"")) return "linkcast predict --batch " + file;
     if (!own.empty()) return fmt::format(fmt::runtime(own), file);

@@ -10,7 +10,7 @@
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::fit {
-// PCIe cables both ways at once: rates where copies between GPUs were measured one way only.
+// Bidirectional PCIe cables: rates where copies between GPUs were measured one way only.
 
 namespace {
 
@@ -334,10 +334,30 @@ void fit_host_duplex(FitContext& context, const std::string& transport, const Ca
   }
   for (const auto& [kind, list] : rates) {
     const MedianEstimate both = estimate_median(list);
-    const double ways = context.value(key::cable_to_host(kind)) + context.value(key::cable_from_host(kind));
-    if (both.value < (1 - kDistinct) * ways && !context.has(row(kind)))
+    const double twice = context.value(key::cable_to_host(kind)) + context.value(key::cable_from_host(kind));
+    if (both.value < (1 - kDistinct) * twice && !context.has(row(kind)))
       context.set(row(kind), both.value, both.stderr_);
   }
+}
+
+/// Bidirectional copies against the slower direction alone, where the bytes take little of the time.
+/// @param from, to  host: transports of the two directions
+void fit_bidirectional(FitContext& context, const std::string& from, const std::string& to) {
+  constexpr double kFrom_B = 1024, kTo_B = 65536;  // source: ours; larger copies wait for the cable too
+  const auto there = context.times(from, false), back = context.times(to, false);
+  std::map<FitContext::Key, std::vector<double>> both;
+  for (const Sample& s : context.both_ways(from))
+    if (s.size_B >= kFrom_B && s.size_B <= kTo_B) both[{s.source, s.target, s.size_B}].push_back(s.time_s);
+  std::vector<double> differences;
+  for (const auto& [key, times] : both) {
+    const auto& [host, gpu, size_B] = key;
+    const auto one = there.find(key), other = back.find({gpu, host, size_B});
+    if (one != there.end() && other != back.end())
+      differences.push_back(median(times) - std::max(median(one->second), median(other->second)));
+  }
+  if (differences.empty()) return;
+  const MedianEstimate wait = estimate_median(differences);
+  if (wait.value > kDistinctSigmas * wait.stderr_) context.set(key::bidirectional(from), wait.value, wait.stderr_);
 }
 
 }  // namespace
@@ -367,6 +387,8 @@ void fit_host(FitContext& context) {
   }
   fit_host_duplex(context, "h2d", key::cable_duplex);
   fit_host_duplex(context, "h2d_sm", key::cable_kernel_duplex);
+  fit_bidirectional(context, "h2d", "d2h");
+  fit_bidirectional(context, "h2d_sm", "d2h_sm");
 }
 
 /// Copies from rest against copies of the same ends and size out of a queue.

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "sim/base/input_error.hpp"
 
@@ -197,6 +198,52 @@ LinearFit fit_costs(const std::vector<Observation>& rows, const std::vector<std:
   return rest;
 }
 
+/// ln(measured / modelled) of each row.
+std::vector<double> log_errors(const std::vector<Observation>& rows, const std::vector<double>& costs) {
+  std::vector<double> errors;
+  for (const Observation& o : rows)
+    errors.push_back(std::log(o.time_s / std::inner_product(costs.begin(), costs.end(), o.row.begin(), 0.0)));
+  return errors;
+}
+
+/// Residuals relative to what was measured favour the short ones where starts differ: half of the points take longer.
+LinearFit fit_in_the_middle(const std::vector<Observation>& rows, const std::vector<std::string>& names) {
+  LinearFit fit = fit_costs(rows, names);
+  const double factor = std::exp(estimate_median(log_errors(rows, fit.value)).value);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    fit.value[k] *= factor;
+    fit.stderr_[k] *= factor;
+  }
+  return fit;
+}
+
+/// Points of one start err together: standard errors from fits without each start in turn, where they are larger.
+/// @param starts  one for each row
+/// @source Efron, Stein: The Jackknife Estimate of Variance, Annals of Statistics 9(3), 1981
+void count_starts(const std::vector<Observation>& rows, const std::vector<int>& starts,
+                  const std::vector<std::string>& names, LinearFit& fit) {
+  const std::set<int> all(starts.begin(), starts.end());
+  std::vector<std::vector<double>> without(names.size());
+  for (const int start : all) {
+    std::vector<Observation> others;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (starts[i] != start) others.push_back(rows[i]);
+    try {
+      const LinearFit one = fit_in_the_middle(others, names);
+      for (std::size_t k = 0; k < names.size(); ++k) without[k].push_back(one.value[k]);
+    } catch (const InputError&) {  // this start alone tells the costs apart: nothing is known of others
+      return;
+    }
+  }
+  const auto count = static_cast<double>(all.size());
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const double mean = std::accumulate(without[k].begin(), without[k].end(), 0.0) / count;
+    double squares = 0;
+    for (const double value : without[k]) squares += (value - mean) * (value - mean);
+    fit.stderr_[k] = std::max(fit.stderr_[k], std::sqrt(squares * (count - 1) / count));
+  }
+}
+
 /// The spread from one start of the issuing processes to the next, apart from the scatter of points within one.
 struct StartSpread {
   double within = 0, between = 0;  ///< standard deviations of ln(cost)
@@ -305,7 +352,8 @@ class LaunchFit {
     }
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
-    const LinearFit found = fit_costs(rows, names);
+    LinearFit found = fit_in_the_middle(rows, names);
+    count_starts(rows, starts, names, found);
     const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts);
     const Shrunk shrunk = towards_nearest(names, rows, found.value, spread.of_mean());
     for (std::size_t k = 0; k < names.size(); ++k)
@@ -313,14 +361,6 @@ class LaunchFit {
                    std::hypot(found.stderr_[k], shrunk.spread * found.value[k]) * shrunk.factor);
     const double sigma = std::hypot(spread.within, spread.between);
     context_.set(key::launch_sigma(subject), sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())));
-  }
-
-  /// ln(measured / modelled) of each row.
-  static std::vector<double> log_errors(const std::vector<Observation>& rows, const std::vector<double>& costs) {
-    std::vector<double> errors;
-    for (const Observation& o : rows)
-      errors.push_back(std::log(o.time_s / std::inner_product(costs.begin(), costs.end(), o.row.begin(), 0.0)));
-    return errors;
   }
 
   /// Factor on this host's own costs, and its spread.

@@ -4,8 +4,25 @@
 
 namespace linkcast::copy {
 
+namespace {
+
+std::set<std::pair<int, int>> bidirectional_gpus(const Cluster& machine, const CopyRequest& request) {
+  std::set<std::pair<int, int>> up, both;  // node and device
+  const auto is_gpu = [&](const activities::ClusterEnd& end) {
+    return machine.node().topology().devices[at(end.device)].kind == DeviceKind::kGpu;
+  };
+  for (const Copy& copy : request.copies)
+    if (!copy.message && is_gpu(copy.from) && !is_gpu(copy.to)) up.insert({copy.from.node, copy.from.device});
+  for (const Copy& copy : request.copies)
+    if (!copy.message && !is_gpu(copy.from) && up.count({copy.to.node, copy.to.device}) > 0)
+      both.insert({copy.to.node, copy.to.device});
+  return both;
+}
+
+}  // namespace
+
 CopyPlan::CopyPlan(const Cluster& machine, const CopyRequest& request, const std::vector<std::size_t>& order)
-    : problem_(machine), copies_(request.copies.size()) {
+    : problem_(machine), copies_(request.copies.size()), bidirectional_(bidirectional_gpus(machine, request)) {
   if (request.load.noise) problem_.keep_crossings();
   if (request.host && request.timing == Timing::kSingle) issue(request);
   for (const std::size_t i : order) {
@@ -32,6 +49,8 @@ PlannedCopy CopyPlan::add(const CopyRequest& request, const Copy& copy) {
     transfer.source = copy.from.device;
     transfer.target = copy.to.device;
     transfer.bytes = copy.bytes;
+    transfer.bidirectional = bidirectional_.count({copy.from.node, copy.from.device}) > 0 ||
+                             bidirectional_.count({copy.to.node, copy.to.device}) > 0;
     return add_inside(transfer, copy.from.node);
   }
   activities::Message message = request.between;

@@ -112,6 +112,7 @@ Transports::Transports(const Calibration& calibration) {
     TransportModel model{name, {}};
     while (auto regime = read_regime(calibration, name, model.regimes.size())) model.regimes.push_back(*regime);
     model.single_s = resolve(calibration, key::single(name), 0).value;
+    model.bidirectional = resolve(calibration, key::bidirectional(name), 0);
     if (!model.regimes.empty()) models[name] = std::move(model);
   };
   for (const auto& [name, others] : stand_ins()) read(name, measured);

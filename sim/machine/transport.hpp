@@ -44,13 +44,15 @@ struct TransportModel {
   std::string name;
   std::vector<Regime> regimes;
   double single_s = 0;  ///< what a copy costs more that starts from rest instead of out of a queue of copies
+  Resolved
+      bidirectional{};  ///< h2d, h2d_sm: seconds that a host copy waits for one of the same GPU in the other direction
   [[nodiscard]] const Regime& regime(double bytes) const;
   /// Never shorter than the longest transfer of an earlier regime. @param rate_Bps  that the links alone would give
   [[nodiscard]] Pace pace(double bytes, double rate_Bps) const;
 };
 
 /// Every transport of one machine, from its ranges of sizes k = 0, 1, ... (key::range_end, startup or flat,
-/// range_bandwidth) and key::single. Names:
+/// range_bandwidth), key::single and key::bidirectional. Names:
 ///   local peer          copy engines; peer_read is a peer copy pulled by the target
 ///   local_sm peer_sm    the same by kernels; peer_sm_read are loads
 ///   staged relay        without peer access through host memory; through a third GPU (made of peer copies)

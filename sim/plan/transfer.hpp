@@ -21,9 +21,10 @@ struct Transfer {
   MoveBy by = MoveBy::kDma;
   /// Pulled by the target instead of pushed by the source; not said: the source's engine, parameters as were measured.
   std::optional<bool> read{};
-  bool single = false;    ///< starts from rest; false: one of a queue of equal copies
-  bool pageable = false;  ///< host copies: memory that is not pinned
-  double chunk_B = 0;     ///< relay: the second copy follows chunk by chunk; 0: after the whole first one
+  bool single = false;         ///< starts from rest; false: one of a queue of equal copies
+  bool pageable = false;       ///< host copies: memory that is not pinned
+  bool bidirectional = false;  ///< host copies: the same GPU copies in the other direction meanwhile
+  double chunk_B = 0;          ///< relay: the second copy follows chunk by chunk; 0: after the whole first one
 };
 
 /// What a Transfer became.

@@ -46,6 +46,7 @@ constexpr const ParameterRow* kRows[] = {
     &key::flat,
     &key::range_bandwidth,
     &key::single,
+    &key::bidirectional,
     &key::chunk,
     &key::handover,
     &key::engine_turn,

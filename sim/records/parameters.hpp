@@ -252,6 +252,10 @@ inline constexpr TransportRow single{
     {.what = "single_s",
      .unit = "s",
      .meaning = "what a copy from rest costs more than one of a queue; 0 where not measured"}};
+inline constexpr TransportRow bidirectional{
+    {.what = "bidirectional_s",
+     .unit = "s",
+     .meaning = "what a host copy waits for one of the same GPU in the other direction; 0 where not measured"}};
 inline constexpr TransportRow chunk{{.what = "chunk_B",
                                      .unit = "B",
                                      .meaning = "held in host memory before the second leg; assumed where not measured",

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kRate = 400e9, kPcie = 50e9, kBoth = 80e9, kStaging = 40e9;
 constexpr double kStart = 2e-6, kPull = 13e-6, kSingle = 7e-6, kTurn = 3e-6, kHandover = 4e-6;
+constexpr double kBidirectional = 2e-6;
 constexpr double kSize = 268435456, kChunk = 1048576;
 constexpr double kShare = (128.0 / 144) / (256.0 / 272);  // payload of a kernel's packets against a copy engine's
 constexpr double kRequests = 16.0 / 144;                  // a load's request packet against its data packet
@@ -59,6 +60,7 @@ Platform machine() {
     set("transport." + transport + ".r0.startup_s", kStart, "s");
   set("transport.peer_read.r0.startup_s", kPull, "s");
   set("transport.peer.single_s", kSingle, "s");
+  set("transport.h2d.bidirectional_s", kBidirectional, "s");
   set("transport.relay.handover_s", kHandover, "s");
   set("transport.staged.chunk_B", kChunk, "B");
   set("transport.staged.r0.bandwidth_Bps", kStaging, "B/s");
@@ -199,6 +201,18 @@ TEST_CASE("without a third GPU there is no relay", "[physics]") {
   const Platform platform(std::move(pair), std::move(none));
   CHECK_THROWS_WITH(activities::ProblemBuilder(platform).add({0, 1, 1, "relay"}),
                     "no GPU has a direct link to both gpu0 and gpu1");
+}
+
+TEST_CASE("bidirectional host copies of one GPU wait for each other, those of two GPUs do not", "[physics]") {
+  const auto time_s = [](const Json& list) {
+    return ask(copy::flows_answer, {{"flows", list}, {"engine", "copy_engine"}})["time_s"].get<double>();
+  };
+  constexpr double n = 4096;
+  const double alone = kStart + n / kPcie;
+  CHECK_THAT(time_s({{"gpu0", "cpu0", n}, {"cpu0", "gpu1", n}}), WithinRel(alone, 1e-9));
+  CHECK_THAT(time_s({{"gpu0", "cpu0", n}, {"cpu0", "gpu0", n}}),
+             WithinRel(kBidirectional + kStart + 2 * n / kBoth, 1e-9));
+  CHECK_THAT(time_s({{"cpu0", "gpu0", 64}, {"gpu0", "cpu0", 64}}), WithinRel(kStart + 128 / kBoth, 1e-9));
 }
 
 TEST_CASE("a staged copy between sockets crosses what joins them", "[physics]") {

@@ -34,15 +34,20 @@ constexpr double kChunk = 1048576, kFlat_B = 16384, kFlat = 30e-6;
 constexpr double kStaging = 4e9;
 
 struct Cost {
-  double startup = 0, cap = kInfinite, single = 0;
+  double startup = 0, cap = kInfinite, single = 0, bidirectional = 0;
 };
-const std::map<std::string, Cost> kCosts = {
-    {"local", {2e-6, 300e9, 1e-6}},         {"local_sm", {4e-6, 350e9, 1.5e-6}},
-    {"peer", {3e-6, 36e9, 7e-6}},           {"peer_read", {13e-6, 33e9, 2e-6}},
-    {"peer_sm", {5e-6, kInfinite, 2.5e-6}}, {"peer_sm_read", {6e-6, kInfinite, 0}},
-    {"h2d", {4.1e-6, kInfinite, 3.1e-6}},   {"d2h", {4.2e-6, kInfinite, 3.2e-6}},
-    {"h2d_pageable", {8.1e-6, 3e9, 0}},     {"d2h_pageable", {8.2e-6, 2e9, 0}},
-    {"h2d_sm", {9.1e-6, 4.5e9, 0}},         {"d2h_sm", {9.2e-6, 4.6e9, 0}}};
+const std::map<std::string, Cost> kCosts = {{"local", {2e-6, 300e9, 1e-6}},
+                                            {"local_sm", {4e-6, 350e9, 1.5e-6}},
+                                            {"peer", {3e-6, 36e9, 7e-6}},
+                                            {"peer_read", {13e-6, 33e9, 2e-6}},
+                                            {"peer_sm", {5e-6, kInfinite, 2.5e-6}},
+                                            {"peer_sm_read", {6e-6, kInfinite, 0}},
+                                            {"h2d", {4.1e-6, kInfinite, 3.1e-6, 0.7e-6}},
+                                            {"d2h", {4.2e-6, kInfinite, 3.2e-6}},
+                                            {"h2d_pageable", {8.1e-6, 3e9, 0}},
+                                            {"d2h_pageable", {8.2e-6, 2e9, 0}},
+                                            {"h2d_sm", {9.1e-6, 4.5e9, 0, 2e-6}},
+                                            {"d2h_sm", {9.2e-6, 4.6e9, 0}}};
 constexpr double kStagedStart = 33e-6, kStagedSingle = 11e-6, kHandover = 4e-6, kTurn = 3e-6;
 constexpr double kStores = 14e9, kLoads = 13e9;  // of one nvlink4: two join GPUs 0 and 1
 
@@ -97,6 +102,7 @@ Platform machine(const std::map<int, double>& slow = {}, bool memory = false, bo
     set("transport." + name + ".r0.startup_s", cost.startup, "s");
     if (cost.cap < kInfinite) set("transport." + name + ".r0.bandwidth_Bps", cost.cap, "B/s");
     if (cost.single > 0) set("transport." + name + ".single_s", cost.single, "s");
+    if (cost.bidirectional > 0) set("transport." + name + ".bidirectional_s", cost.bidirectional, "s");
   }
   set("transport.staged.r0.flat_s", kFlat, "s");
   set("transport.staged.r0.to_B", kFlat_B, "B");
@@ -288,6 +294,23 @@ TEST_CASE("by hand: copies to and from the memory of either socket", "[physics][
     std::swap(pageable.source, pageable.target);
     check(platform, pageable, 8.2e-6 + n / 2e9);
   }
+}
+
+TEST_CASE("by hand: bidirectional host copies of one GPU wait", "[physics][transfer]") {
+  const Platform platform = machine({{1, 2}});
+  for (const bool kernel : {false, true})
+    for (const double n : kSizes) {
+      Transfer up = copy(1, 4, n), down = copy(4, 1, n);
+      up.bidirectional = down.bidirectional = true;
+      const double wait_s = kernel ? 4e-6 : n > 64 ? 1.4e-6 : 0;  // GPU 1 takes twice as long
+      check(platform, kernel ? by_kernel(up) : up,
+            kernel ? 18.4e-6 + wait_s + n / 2.3e9 : 8.4e-6 + wait_s + n / kUp[1]);
+      check(platform, kernel ? by_kernel(down) : down,
+            kernel ? 18.2e-6 + wait_s + n / 2.25e9 : 8.2e-6 + wait_s + n / kDown[1]);
+    }
+  Transfer pageable = copy(4, 0, 4096);
+  pageable.bidirectional = pageable.pageable = true;
+  check(platform, pageable, 8.1e-6 + 4096 / 3e9);
 }
 
 TEST_CASE("by hand: what the memory of a CPU takes beyond its cache", "[physics][transfer]") {

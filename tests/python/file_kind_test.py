@@ -23,6 +23,7 @@ COMMANDS = {  # of a file alone
     INPUT + "mgbench-full.csv": "linkcast import mgbench-csv",
     "tests/input/pass_discovery.json": "linkcast import discovery",
     "tests/input/pass_topology.json": "linkcast show",
+    "calibrate/data/h100-pair-b/20261128a-launch.json": "linkcast calibrate fit MEASUREMENTS",
     "tests/input/batch_mixed.jsonl": "linkcast predict --batch",
     TRACES + "kineto-times.json": "linkcast import kineto",
     TRACES + "pytorch-et-1.0.1.json": "linkcast import pytorch-et",

@@ -197,6 +197,24 @@ TEST_CASE("the data's own precision is in every error but that of sizes", "[unit
              WithinRel(std::hypot(std::hypot(kStarts, 0.04), std::hypot(kRates, 0.04)), 1e-4));
 }
 
+TEST_CASE("bidirectional host copies: what they wait beyond the slower direction", "[unit][fit]") {
+  const auto fit = [](double wait_s) {
+    std::vector<MeasuredPoint> points;
+    for (double n = 4; n <= 268435456; n *= 4)
+      for (const bool down : {true, false}) {
+        points.push_back(
+            point("host", down ? "host" : "gpu0", down ? "gpu0" : "host", n, (down ? 4e-6 : 5e-6) + n / 11e9));
+        if (!down) continue;
+        points.push_back(point("host", "host", "gpu0", n, 5e-6 + wait_s + n / 11e9));
+        points.back().bidirectional = true;
+      }
+    return fitted(dgx1(), {measurement(dgx1(), points)});
+  };
+  CHECK_THAT(parameter(fit(0.8e-6), "transport.h2d.bidirectional_s").value, WithinRel(0.8e-6, 1e-6));
+  CHECK(fit(0).calibration.find("transport.h2d.bidirectional_s") == nullptr);
+  CHECK(fit(0.8e-6).calibration.find("transport.d2h.bidirectional_s") == nullptr);
+}
+
 TEST_CASE("copies from rest: what they cost more, up to 1 MiB and where it is not noise", "[unit][fit]") {
   const auto fit = [](double extra, double large_extra) {
     Noise noise(3, 0.001);

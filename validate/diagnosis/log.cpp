@@ -99,10 +99,11 @@ std::vector<std::string> models_of(const Json& record) {
 }  // namespace
 
 std::string log_format(const std::string& path) {
-  static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");  // stands alone where more was cut off
+  static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");      // stands alone where more was cut off
+  static const Regex own(R"re("schema"\s*:\s*"([a-z-]+)/\d+")re");  // may quote what benchmarks print
   const std::string content = file_text(path);
+  if (const Match record = own.find(content)) return record[1] == "measurement" ? "measurement" : "";
   const std::vector<std::pair<const char*, const char*>> words{
-      {"measurement/1", "measurement"},
       {"\"test_categories\"", "dcgm"},  // which may hold what nvbandwidth printed
       {"nvbandwidth", "nvbandwidth"},
       {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},

@@ -22,11 +22,11 @@ struct MeasuredNoise {
 // three occasions differ by. Relays as staged copies: one file has them.
 // source: measured, all of calibrate/data on one node, by validate/diagnosis/noise.py
 constexpr std::array kMeasured = {
-    MeasuredNoise{"peer", {0.036, 0.017}, {0.007, 0.004}, {0.005, 0.004}},
-    MeasuredNoise{"relay", {0.031, 0.046}, {0.009, 0.018}, {0.015, 0.018}},
-    MeasuredNoise{"staged", {0.031, 0.046}, {0.009, 0.018}, {0.015, 0.018}},
-    MeasuredNoise{"local", {0.040, 0.038}, {0.018, 0.010}, {0.004, 0.007}},
-    MeasuredNoise{"host", {0.036, 0.020}, {0.045, 0.021}, {0.009, 0.011}},
+    MeasuredNoise{"peer", {0.033, 0.016}, {0.010, 0.005}, {0.005, 0.004}},
+    MeasuredNoise{"relay", {0.051, 0.098}, {0.016, 0.038}, {0.030, 0.027}},
+    MeasuredNoise{"staged", {0.051, 0.098}, {0.016, 0.038}, {0.030, 0.027}},
+    MeasuredNoise{"local", {0.039, 0.035}, {0.027, 0.019}, {0.006, 0.010}},
+    MeasuredNoise{"host", {0.034, 0.021}, {0.040, 0.020}, {0.016, 0.025}},
     MeasuredNoise{"collective", {0, 0.015}, {0, 0.010}, {0, 0.012}},
 };
 constexpr double kSmall_B = 65536, kMiddle_B = 1048576;  // source: ranges of the table above

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ("p2p", "host_copy", "memcpy", "nvbandwidth", "host-copy")
 OCCASIONS = ("20261121a", "20261121b", "20261121c")  # three sessions on machines of one type
+KINDS = {"h100": "hgx-h100", "h200": "hgx-h200"}  # folders of machines of no platform of their own
 RANGES = ((65536, "< 64 KiB"), (1048576, "< 1 MiB"), (math.inf, "larger"))
 Table = dict[tuple[str, str], list[float]]
 
@@ -23,8 +24,18 @@ def range_of(size: float) -> str:
 
 
 def compared(program: str, files: list[Path]) -> list[dict]:
-    run = subprocess.run([program, "validate", "--json", "--against", *map(str, files)], cwd=ROOT, capture_output=True, text=True, check=False)
-    return json.loads(run.stdout)["comparisons"]
+    """Comparisons with the machine itself, or where it was measured alone with the shipped one of its kind."""
+    kinds = collections.defaultdict(list)
+    for file in files:
+        kinds[KINDS.get(file.parent.name.split("-")[0])].append(str(file))
+    found = []
+    for kind, of_kind in kinds.items():
+        command = [program, "validate", "--json", *(["--platform", kind] if kind else []), "--against", *of_kind]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if not run.stdout:
+            raise SystemExit(run.stderr)
+        found += json.loads(run.stdout)["comparisons"]
+    return found
 
 
 def residuals(points: list[dict]) -> dict[tuple[str, str, float], dict[tuple[str, str], float]]:
