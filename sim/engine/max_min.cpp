@@ -1,6 +1,7 @@
 #include "sim/engine/max_min.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace {
 // source: a double has 53 bits; 2^-10 leaves 43 of them, 1e-13, to fractional weights
 constexpr double kTrusted = 0x1p-10;
 
+constexpr std::size_t kFew = 24;  // source: ours, stops of which the lowest is looked for sooner than kept in a heap
+
 }  // namespace
 
 void MaxMin::load(const Problem& problem) {
@@ -23,9 +26,9 @@ void MaxMin::load(const Problem& problem) {
   }
   for (std::size_t c = 0; c < problem.capacity_Bps.size(); ++c) {
     constraints_[c].members.clear();
-    constraints_[c].touched = false;
     constraints_[c].visit = 0;
   }
+  crowds_.assign(problem.capacity_Bps.size(), {});
   shares_.assign(problem.activities.size(), {});
   std::size_t uses = 0;
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
@@ -36,13 +39,13 @@ void MaxMin::load(const Problem& problem) {
   passes_.resize(uses);
   for (std::size_t a = 0; a < problem.activities.size(); ++a) take_uses(static_cast<int>(a));
   touched_.clear();
-  unconstrained_.clear();
+  unsolved_.clear();
 }
 
 void MaxMin::take_uses(int flow) {
   const Activity& activity = problem_->activities[at(flow)];
   Share& share = shares_[at(flow)];
-  share.cap_Bps = activity.rate_cap_Bps;
+  share.cap_Bps = share.most_Bps = activity.rate_cap_Bps;
   share.count = static_cast<int>(activity.uses.size());
   if (share.count > share.room) {
     share.first = static_cast<int>(passes_.size());
@@ -50,11 +53,29 @@ void MaxMin::take_uses(int flow) {
     passes_.resize(passes_.size() + at(share.count));
   }
   Pass* pass = passes_.data() + share.first;
-  for (const Use& use : activity.uses) *pass++ = {use.weight, use.constraint, 0};
+  for (const Use& use : activity.uses) {
+    const double alone_Bps = problem_->capacity_Bps[at(use.constraint)] / use.weight;
+    share.most_Bps = std::min(share.most_Bps, alone_Bps);
+    *pass++ = {use.weight, alone_Bps, use.constraint};
+  }
+  // The narrowest, and of several the last one before it: routes lead to a narrow link and away from another.
+  if (share.most_Bps == share.cap_Bps) return;
+  const std::span<Pass> uses = passes(share);
+  int narrow = kNone;
+  for (const Pass& use : uses)
+    if (narrow == kNone && use.alone_Bps == share.most_Bps) narrow = use.constraint;
+  for (Pass& use : uses)
+    if (use.alone_Bps == share.most_Bps)
+      narrow = use.constraint;
+    else
+      use.narrow = narrow;
 }
 
 void MaxMin::renew(int flow) {
-  if (constraints_.size() < problem_->capacity_Bps.size()) constraints_.resize(problem_->capacity_Bps.size());
+  if (crowds_.size() < problem_->capacity_Bps.size()) {
+    crowds_.resize(problem_->capacity_Bps.size());
+    constraints_.resize(std::max(constraints_.size(), crowds_.size()));
+  }
   if (shares_.size() <= at(flow)) shares_.resize(at(flow) + 1);
   Share& share = shares_[at(flow)];
   const Share before = std::exchange(share, {});
@@ -64,28 +85,31 @@ void MaxMin::renew(int flow) {
 }
 
 void MaxMin::touch(int constraint) {
-  Constraint& c = constraints_[at(constraint)];
-  if (c.touched) return;
-  c.touched = true;
+  if (std::exchange(crowds_[at(constraint)].touched, true)) return;
   touched_.push_back(constraint);
 }
 
 void MaxMin::add(int flow) {
-  const std::span<Pass> uses = passes(shares_[at(flow)]);
-  if (uses.empty()) unconstrained_.push_back(flow);
+  Share& share = shares_[at(flow)];
+  const std::span<Pass> uses = passes(share);
+  share.active = true;
+  unsolved_.push_back(flow);
   for (std::size_t u = 0; u < uses.size(); ++u) {
-    auto& members = constraints_[at(uses[u].constraint)].members;
-    uses[u].position = static_cast<int>(members.size());
-    members.push_back({uses[u].weight, flow, static_cast<int>(u)});
-    touch(uses[u].constraint);
+    Pass& use = uses[u];
+    use.position = crowds_[at(use.constraint)].flows++;
+    constraints_[at(use.constraint)].members.push_back(
+        {use.weight, use.weight * share.most_Bps, flow, static_cast<int>(u), use.narrow});
+    touch(use.constraint);
   }
 }
 
 void MaxMin::remove(int flow) {
+  shares_[at(flow)].active = false;
   for (const Pass& use : passes(shares_[at(flow)])) {
     auto& members = constraints_[at(use.constraint)].members;
     const Member last = members.back();
     members.pop_back();
+    --crowds_[at(use.constraint)].flows;
     if (at(use.position) < members.size()) {
       members[at(use.position)] = last;
       passes_[at(shares_[at(last.flow)].first + last.use)].position = use.position;
@@ -97,41 +121,88 @@ void MaxMin::remove(int flow) {
 const std::vector<int>& MaxMin::solve() {
   ++visit_;
   solved_.clear();
-  for (const int flow : unconstrained_) {
-    stop(flow, shares_[at(flow)].cap_Bps, kOwnCap);
-    solved_.push_back(flow);
-  }
-  unconstrained_.clear();
-  for (const int constraint : touched_) {
-    constraints_[at(constraint)].touched = false;
-    if (constraints_[at(constraint)].visit == visit_ || solve_alone(constraint)) continue;
-    component_begin_ = solved_.size();
-    collect_component(constraint);
-    fill();
-  }
+  find_binding();
+  for (const int flow : unsolved_)
+    if (shares_[at(flow)].active && shares_[at(flow)].visit != visit_) solve_flow(flow);
+  for (const int constraint : touched_)
+    if (crowds_[at(constraint)].binds && constraints_[at(constraint)].visit != visit_)
+      solve_flow(constraints_[at(constraint)].members.front().flow);
+  unsolved_.clear();
   touched_.clear();
   return solved_;
 }
 
-/// Where at most one flow passes, and meets no other elsewhere: most components are so, and need no filling.
-bool MaxMin::solve_alone(int constraint) {
-  const std::vector<Member>& members = constraints_[at(constraint)].members;
-  if (members.empty()) return true;
-  if (members.size() > 1) return false;
-  const int flow = members.front().flow;
-  for (const Pass& use : passes(shares_[at(flow)]))
-    if (constraints_[at(use.constraint)].members.size() > 1) return false;
-  for (const Pass& use : passes(shares_[at(flow)])) constraints_[at(use.constraint)].visit = visit_;
+/// Looks at what was touched anew. The flows of a constraint that bound them and does no more have to be solved too.
+void MaxMin::find_binding() {
+  for (const int constraint : touched_) {
+    Crowd& crowd = crowds_[at(constraint)];
+    crowd.touched = false;
+    if (!std::exchange(crowd.binds, can_fill(constraint)) || crowd.binds) continue;
+    for (const Member& member : constraints_[at(constraint)].members) unsolved_.push_back(member.flow);
+  }
+}
+
+/// Whether the members together might take all of it, if each took the most and those that come through one narrow
+/// constraint as much as fits through that. A narrow constraint of a member is itself never one that cannot be filled.
+bool MaxMin::can_fill(int constraint) const {
+  if (crowds_[at(constraint)].flows < 2) return false;
+  constexpr double kNearly = 0.999;  // source: ours, much more than rounding
+  const double nearly_Bps = kNearly * problem_->capacity_Bps[at(constraint)];
+  std::array<const Member*, 4> narrow{};  // source: ours; those behind count each by itself
+  std::size_t count = 0;
+  double most_Bps = 0;
+  for (const Member& member : constraints_[at(constraint)].members) {
+    if (member.narrow != kNone) {
+      const auto same = [&](const Member* one) {
+        return one->narrow == member.narrow && one->most_Bps == member.most_Bps;
+      };
+      const auto* const end = narrow.begin() + count;
+      if (std::find_if(narrow.cbegin(), end, same) != end) continue;
+      if (count < narrow.size()) narrow[count++] = &member;
+    }
+    most_Bps += member.most_Bps;
+    if (most_Bps >= nearly_Bps) return true;
+  }
+  return false;
+}
+
+/// And all flows that it is connected with.
+void MaxMin::solve_flow(int flow) {
+  if (solve_alone(flow)) return;
+  component_begin_ = solved_.size();
+  stops_.clear();
+  component_.clear();
+  visit_flow(flow);
+  collect_component();
+  fill();
+}
+
+/// Where no other could hold it up: most components are one flow, and need no filling.
+bool MaxMin::solve_alone(int flow) {
+  Share& share = shares_[at(flow)];
+  for (const Pass& use : passes(share))
+    if (crowd(use).binds) return false;
+  const Stop only = stop_alone(flow);
+  share.visit = visit_;
+  share.rate_Bps = only.level_Bps;
+  share.limiter = std::max(only.id, kOwnCap);
+  share.rising = false;
   solved_.push_back(flow);
-  fill_alone(flow);
   return true;
 }
 
+/// The first of a flow's cap and of the constraints that nobody else uses.
+MaxMin::Stop MaxMin::stop_alone(int flow) {
+  const Share& share = shares_[at(flow)];
+  Stop first{share.cap_Bps, ~flow, flow};
+  for (const Pass& use : passes(share))
+    if (crowd(use).flows == 1 && Later()(first, {use.alone_Bps, use.constraint}))
+      first = {use.alone_Bps, use.constraint, flow};
+  return first;
+}
+
 // Breadth first, with a list instead of recursion: components may have a million constraints.
-void MaxMin::collect_component(int constraint) {
-  stops_.clear();
-  component_.assign(1, constraint);
-  constraints_[at(constraint)].visit = visit_;
+void MaxMin::collect_component() {
   for (std::size_t i = 0; i < component_.size(); ++i) {
     Constraint& one = constraints_[at(component_[i])];
     one.free_Bps = problem_->capacity_Bps[at(component_[i])];
@@ -145,41 +216,16 @@ void MaxMin::collect_component(int constraint) {
   }
 }
 
-/// Only the first stop counts of a flow's cap and of the constraints that nobody else uses.
 void MaxMin::visit_flow(int flow) {
   Share& share = shares_[at(flow)];
   share.visit = visit_;
   share.rising = true;
   solved_.push_back(flow);
-  Stop first{share.cap_Bps, ~flow};
-  for (const Pass& use : passes(share)) {
-    Constraint& next = constraints_[at(use.constraint)];
-    if (next.visit == visit_) continue;
-    next.visit = visit_;
-    if (next.members.size() > 1) {
+  for (const Pass& use : passes(share))
+    if (crowd(use).binds && std::exchange(constraints_[at(use.constraint)].visit, visit_) != visit_)
       component_.push_back(use.constraint);
-      continue;
-    }
-    next.free_Bps = problem_->capacity_Bps[at(use.constraint)];
-    next.weight = next.all_weight = use.weight;
-    next.rising = 1;
-    first = std::min(first, {next.free_Bps / next.weight, use.constraint},
-                     [](const Stop& a, const Stop& b) { return Later()(b, a); });
-  }
+  const Stop first = stop_alone(flow);
   if (first.level_Bps < std::numeric_limits<double>::infinity()) stops_.push_back(first);
-}
-
-void MaxMin::fill_alone(int flow) {
-  Share& share = shares_[at(flow)];
-  share.rate_Bps = share.cap_Bps;
-  share.limiter = kOwnCap;
-  share.rising = false;
-  for (const Pass& use : passes(share)) {
-    const Stop full{problem_->capacity_Bps[at(use.constraint)] / use.weight, use.constraint};
-    if (!Later()({share.rate_Bps, share.limiter}, full)) continue;
-    share.rate_Bps = full.level_Bps;
-    share.limiter = full.id;
-  }
 }
 
 /// The component that was just collected.
@@ -187,15 +233,14 @@ void MaxMin::fill() {
   rising_ = static_cast<int>(solved_.size() - component_begin_);
   for (const int index : component_) {
     const Constraint& constraint = constraints_[at(index)];
-    if (constraint.rising > 0) stops_.push_back({constraint.free_Bps / constraint.weight, index});
+    stops_.push_back({constraint.free_Bps / constraint.weight, index});
   }
-  std::make_heap(stops_.begin(), stops_.end(), Later());
+  heap_ = stops_.size() > kFew;
+  if (heap_) std::make_heap(stops_.begin(), stops_.end(), Later());
   while (rising_ > 0) {
-    std::pop_heap(stops_.begin(), stops_.end(), Later());
-    const Stop next = stops_.back();
-    stops_.pop_back();
-    if (next.id < 0) {
-      if (shares_[at(~next.id)].rising) stop(~next.id, next.level_Bps, kOwnCap);
+    const Stop next = take_stop();
+    if (next.flow != Stop::kAll) {
+      if (shares_[at(next.flow)].rising) stop(next.flow, next.level_Bps, std::max(next.id, kOwnCap));
       continue;
     }
     Constraint& constraint = constraints_[at(next.id)];
@@ -206,8 +251,18 @@ void MaxMin::fill() {
       continue;
     }
     stops_.push_back({level, next.id});  // flows that stopped since have left room
-    std::push_heap(stops_.begin(), stops_.end(), Later());
+    if (heap_) std::push_heap(stops_.begin(), stops_.end(), Later());
   }
+}
+
+MaxMin::Stop MaxMin::take_stop() {
+  if (heap_)
+    std::pop_heap(stops_.begin(), stops_.end(), Later());
+  else
+    std::swap(*std::max_element(stops_.begin(), stops_.end(), Later()), stops_.back());
+  const Stop next = stops_.back();
+  stops_.pop_back();
+  return next;
 }
 
 /// The rate at which the constraint will be full if nothing else stops its rising flows.
@@ -235,6 +290,7 @@ void MaxMin::stop(int flow, double rate_Bps, int limiter) {
   share.rising = false;
   --rising_;
   for (const Pass& use : passes(share)) {
+    if (!crowd(use).binds) continue;
     Constraint& constraint = constraints_[at(use.constraint)];
     constraint.free_Bps -= use.weight * rate_Bps;
     constraint.weight -= use.weight;

@@ -42,11 +42,10 @@ TEST_CASE("engine: activities that come at any time take turns and wait", "[engi
 }
 
 TEST_CASE("engine: a run at twice the rates fails", "[engine]") {
-  Problem problem{{10}, 0, {flow(20)}};
+  Problem problem{{20}, 0, {flow(20)}};  // the fault: what shares sees twice the capacity
   FluidSolver solver;
   solver.load(problem);
-  solver.advance();              // the delay is over
-  problem.capacity_Bps[0] = 20;  // the fault: what shares sees twice the capacity
+  solver.advance();  // the delay is over
   const double end_s = solver.next_event_s();
   CHECK(end_s == 2);
   problem.capacity_Bps[0] = 10;
