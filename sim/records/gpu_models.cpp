@@ -41,8 +41,14 @@ std::string model_words(std::string_view text) {
 }  // namespace
 
 std::optional<GpuModel> find_gpu_model(const std::string& name) {
-  for (const GpuModel& model : kGpuModels)
-    if (names_model(name, model)) return model;
+  static const auto all = [] {
+    std::vector<std::string> words;
+    for (const GpuModel& model : kGpuModels) words.push_back(model_words(model.words));
+    return words;
+  }();
+  const std::string words = model_words(name);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (words.find(all[i]) != std::string::npos) return kGpuModels[i];
   return std::nullopt;
 }
 
