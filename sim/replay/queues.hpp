@@ -78,11 +78,15 @@ class OpenIds {
  private:
   [[nodiscard]] const std::int64_t* begin() const { return ids_.get() + first_; }
   [[nodiscard]] const std::int64_t* end() const { return begin() + count_; }
+  /// @param id  none before the first. It lies no further behind the first than it is greater: most are near there.
   [[nodiscard]] const std::int64_t* place(std::int64_t id) const {
-    constexpr std::uint32_t kFew = 16;  // source: ours, two lines of the cache
-    if (count_ > kFew) return std::lower_bound(begin(), end(), id);
+    constexpr std::uint64_t kFew = 16;  // source: ours, two lines of the cache
+    const std::uint64_t more = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(*begin());
+    const std::uint64_t reach = std::min<std::uint64_t>(more, count_ - 1U) + 1;
+    const std::int64_t* const last = begin() + reach;
+    if (reach > kFew) return std::lower_bound(begin(), last, id);
     const std::int64_t* found = begin();
-    while (found != end() && *found < id) ++found;
+    while (found != last && *found < id) ++found;
     return found;
   }
   void make_room() {
@@ -108,15 +112,22 @@ inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // source: Knuth,
 class NumberMap {
  public:
   [[nodiscard]] bool empty() const { return count_ == 0; }
-  /// @param number  is not in it
-  void add(long number, int value) {
-    if (2 * ++count_ > slots_.size()) grow();
-    put({number, value, true});
+  /// Its value. @param otherwise  what it is given if it is not in it
+  int& put(std::int64_t number, int otherwise) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slots_[place(number)];
+    if (!std::exchange(slot.held, true)) {
+      ++count_;
+      slot.number = number;
+      slot.value = otherwise;
+    }
+    return slot.value;
   }
-  /// @param number  is in it. @returns  its value
-  int take(long number) {
-    std::size_t hole = home(number);
-    while (slots_[hole].number != number || !slots_[hole].held) hole = after(hole);
+  /// @returns  its value, or what is said if it is not in it
+  int take(std::int64_t number, int otherwise) {
+    if (count_ == 0) return otherwise;
+    std::size_t hole = place(number);
+    if (!slots_[hole].held) return otherwise;
     const int value = slots_[hole].value;
     // Slots behind move up, unless that would be before where its search begins.
     for (std::size_t at = after(hole); slots_[at].held; at = after(at)) {
@@ -132,7 +143,7 @@ class NumberMap {
  private:
   static constexpr int kHalf = 32;  // bits: of a product the low ones depend on few of the number's
   struct Slot {
-    long number = 0;
+    std::int64_t number = 0;
     int value = 0;
     bool held = false;
   };
@@ -142,20 +153,21 @@ class NumberMap {
     return (to - from) & (slots_.size() - 1);
   }
   /// Numbers that follow each other lie apart: side by side, each that goes would cost a look at all.
-  [[nodiscard]] std::size_t home(long number) const {
+  [[nodiscard]] std::size_t home(std::int64_t number) const {
     return static_cast<std::size_t>((static_cast<std::uint64_t>(number) * kGolden) >> kHalf) & (slots_.size() - 1);
   }
-  void put(const Slot& slot) {
-    std::size_t at = home(slot.number);
-    while (slots_[at].held) at = after(at);
-    slots_[at] = slot;
+  /// Where it is, or would be put.
+  [[nodiscard]] std::size_t place(std::int64_t number) const {
+    std::size_t at = home(number);
+    while (slots_[at].held && slots_[at].number != number) at = after(at);
+    return at;
   }
   void grow() {
     constexpr std::size_t kLeast = 16;  // source: ours, four lines of the cache
     std::vector<Slot> before(std::max(kLeast, 2 * slots_.size()));
     before.swap(slots_);
     for (const Slot& slot : before)
-      if (slot.held) put(slot);
+      if (slot.held) slots_[place(slot.number)] = slot;
   }
 
   std::vector<Slot> slots_{};  ///< a power of two

@@ -279,8 +279,8 @@ void Replay::issue(int index) {
   }
   StreamState& on = at.streams[queue];
   if (!on.busy && !on.blocked) at.ready.add(queue);
-  on.queue.push() = {event, now_s_ + job_of(at).launch_s, -1};
-  if (tracks_path_) paths({index, event->queue}).queue.push().issued = host_path(index);
+  on.queue.push() = {event, now_s_ + job_of(at).launch_s};
+  if (tracks_path_) paths({index, event->queue}).queue.push() = host_path(index);
   try_start({index, event->queue});
 }
 
@@ -301,13 +301,15 @@ void Replay::try_start(Place place) {
   RankState& at = rank(place.rank);
   StreamState& on = stream(place);
   if (on.busy || on.blocked || on.queue.empty()) return;
-  Issued& next = on.queue.front();
+  const Issued& next = on.queue.front();
+  std::int64_t waits_for = 0;
   on.blocked = next.event->any_before([&](std::int64_t id) {
-    next.waits_for = id;
+    waits_for = id;
     return at.open.is_open(id);
   });
   if (on.blocked) {
-    if (at.ready.park(static_cast<std::size_t>(place.stream))) at.parked.emplace(next.waits_for, place.stream);
+    at.ready.remove(static_cast<std::size_t>(place.stream));
+    on.next_blocked = std::exchange(at.blocked.put(waits_for, StreamState::kNone), place.stream);
     return;
   }
   const double gap_s = job_of(at).gap_s;
@@ -317,8 +319,8 @@ void Replay::try_start(Place place) {
     start_s = on.since_s + gap_s;
     last = kStream;
   }
-  if (next.released_s >= 0 && next.released_s + gap_s > start_s) {
-    start_s = next.released_s + gap_s;
+  if (on.released_s >= 0 && on.released_s + gap_s > start_s) {
+    start_s = on.released_s + gap_s;
     last = kRelease;
   }
   ++on.version;
@@ -328,9 +330,8 @@ void Replay::try_start(Place place) {
   }
   if (tracks_path_) {
     StreamPath& led = paths(place);
-    const StreamPath::Waiting& waited = led.queue.front();
-    led.path = last == kLaunch ? waited.issued.with(CriticalPath::kLaunch, job_of(at).launch_s)
-                               : (last == kStream ? led.path : waited.release).with(CriticalPath::kLaunch, gap_s);
+    led.path = last == kLaunch ? led.queue.front().with(CriticalPath::kLaunch, job_of(at).launch_s)
+                               : (last == kStream ? led.path : led.release).with(CriticalPath::kLaunch, gap_s);
     led.began_s = now_s_;
     led.queue.pop();
   }
@@ -342,6 +343,7 @@ void Replay::begin(Place place) {
   const FedEvent& event = *on.queue.front().event;
   on.current = on.queue.front().event;
   on.queue.pop();
+  if (!on.queue.empty()) __builtin_prefetch(on.queue.front().event);
   on.busy = true;
   rank(place.rank).ready.remove(static_cast<std::size_t>(place.stream));
   on.has_run = true;
@@ -376,26 +378,23 @@ void Replay::set_speed(StreamState& on, const RankState& at) const {
 }
 
 /// What waits for this event at the head of a stream. Behind the head, the end of the head comes later anyway. Of all
-/// that a blocked one waits for the end of what blocks it is the last so far: what else has not ended blocks it next.
+/// that a blocked one waits for the end of what blocks it is the last so far: what else has not ended blocks it next,
+/// or has ended in this moment before it was looked at, and then led to it.
 void Replay::release(int index, std::int64_t id, const CriticalPath& path) {
   RankState& at = rank(index);
-  const auto free = [&](std::size_t s) {
-    StreamState& on = at.streams[s];
+  if (tracks_path_)
+    at.ready.each([&](std::size_t s) {
+      const StreamState& on = at.streams[s];
+      if (on.released_s == now_s_ && on.queue.front().event->any_before([&](std::int64_t one) { return one == id; }))
+        paths({index, static_cast<int>(s)}).release = path;
+    });
+  for (int s = at.blocked.take(id, StreamState::kNone); s != StreamState::kNone;) {
+    StreamState& on = at.streams[static_cast<std::size_t>(s)];
     on.blocked = false;
-    on.queue.front().released_s = now_s_;
-    if (tracks_path_) paths({index, static_cast<int>(s)}).queue.front().release = path;
-  };
-  at.ready.each([&](std::size_t s) {
-    const StreamState& on = at.streams[s];
-    if (on.busy || on.queue.empty()) return;
-    const Issued& next = on.queue.front();
-    if (on.blocked ? next.waits_for == id : next.event->any_before([&](std::int64_t one) { return one == id; }))
-      free(s);
-  });
-  if (at.parked.empty()) return;
-  for (auto one = at.parked.lower_bound(id); one != at.parked.end() && one->first == id; one = at.parked.erase(one)) {
-    free(static_cast<std::size_t>(one->second));
-    at.ready.add(static_cast<std::size_t>(one->second));
+    on.released_s = now_s_;
+    at.ready.add(static_cast<std::size_t>(s));
+    if (tracks_path_) paths({index, s}).release = path;
+    s = on.next_blocked;
   }
 }
 
@@ -425,6 +424,7 @@ void Replay::end(Place place, const CriticalPath& path) {
   if (event.kind != TraceKind::kStep)
     for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
   on.busy = false;
+  on.released_s = StreamState::kBefore;
   if (!on.queue.empty()) at.ready.add(static_cast<std::size_t>(place.stream));
   on.since_s = now_s_;
   if (tracks_path_) paths(place).path = path;

@@ -22,21 +22,31 @@ inline constexpr int kPendingLaunches = 1024;
 /// An event that the CPU has put onto a stream.
 struct Issued {
   FedEvent* event = nullptr;
-  double ready_s = 0;          ///< the launch has reached the GPU
-  double released_s = -1;      ///< when the last of what it waits for ended; negative: all had before it was issued
-  std::int64_t waits_for = 0;  ///< of a stream that is blocked: an id that is open
+  double ready_s = 0;  ///< the launch has reached the GPU
 };
 
+/// One line, of each of its queue's first event alone.
 struct alignas(kCacheLine) StreamState {
+  static constexpr double kBefore = -1;
+  static constexpr int kNone = -1;
+
   Fifo<Issued> queue{};
   unsigned version = 0;  ///< timers of older versions mean nothing
   bool busy = false, has_run = false;
-  bool blocked = false;         ///< the first of its queue waits for an event that has not ended
-  FedEvent* current = nullptr;  ///< while busy
-  double since_s = 0;           ///< when the last event ended; while it computes: left_s holds for this moment
-  double left_s = 0;            ///< compute: time it still takes at full speed
-  double speed = 1;             ///< compute
+  bool blocked = false;  ///< the first of its queue waits for an event that has not ended
+  union {
+    FedEvent* current = nullptr;  ///< while busy
+    int next_blocked;             ///< while blocked: another stream that waits for the same event, or kNone
+  };
+  double since_s = 0;  ///< when the last event ended; while it computes: left_s holds for this moment
+  double speed = 1;    ///< compute
+  union {
+    double left_s;                ///< compute: time it still takes at full speed
+    double released_s = kBefore;  ///< while not busy: when the last of what the first of its queue waits for ended;
+                                  ///< kBefore: all had before it was the first
+  };
 };
+static_assert(sizeof(StreamState) == kCacheLine);
 
 /// What most events look at is in two lines.
 struct alignas(kCacheLine) RankState {
@@ -44,7 +54,7 @@ struct alignas(kCacheLine) RankState {
   double host_s = 0;            ///< the CPU has come as far as this
   double turned_s = 0;          ///< when it turned to the pending event
   std::vector<StreamState> streams{};
-  StreamSet ready{};            ///< streams that have something to run and run nothing, but for those that are parked
+  StreamSet ready{};            ///< streams that have something to run, run nothing and are not blocked
   int issued = 0;               ///< and not yet finished
   bool ended = false;           ///< the trace has no more for this rank
   bool woken = false;           ///< something it may have waited for has ended
@@ -59,8 +69,8 @@ struct alignas(kCacheLine) RankState {
   short computing = 0;      ///< streams that compute; both are of what was issued
   int local = 0;            ///< which rank of the job
   int gpu = 0;
-  int steps = 0;                              ///< markers passed
-  std::multimap<std::int64_t, int> parked{};  ///< streams, by the id that they wait for, that are not in `ready`
+  int steps = 0;        ///< markers passed
+  NumberMap blocked{};  ///< the first stream that is blocked by an id, by this id
 
   [[nodiscard]] double computed_until_s(double now_s) const {
     return computing > 0 ? computed_s + (now_s - computes_since_s) : computed_s;
@@ -83,13 +93,10 @@ struct alignas(kCacheLine) RankState {
 
 /// What led to where a rank is; of a run that is asked for its critical path.
 struct StreamPath {
-  struct Waiting {
-    CriticalPath issued{};
-    CriticalPath release{};  ///< when the last of what it waits for ended
-  };
-  CriticalPath path{};  ///< when the last event ended; while busy: when it began
-  double began_s = 0;   ///< while busy
-  Fifo<Waiting> queue{};
+  CriticalPath path{};         ///< when the last event ended; while busy: when it began
+  CriticalPath release{};      ///< of released_s
+  double began_s = 0;          ///< while busy
+  Fifo<CriticalPath> queue{};  ///< when each was issued
 };
 struct RankPath {
   CriticalPath host{};

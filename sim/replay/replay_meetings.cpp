@@ -161,7 +161,7 @@ void Replay::start_network(int number) {
     for (const Place place : meeting.places) meeting.computed_s.push_back(rank(place.rank).computed_until_s(now_s_));
   ++operations_;
   move_network();
-  by_ticket_.add(network_.start_prepared(prepared(meeting)), number);
+  by_ticket_.put(network_.start_prepared(prepared(meeting)), number);
 }
 
 /// The network's number of the operation. Those of a lane are mostly some few, again and again.
@@ -216,7 +216,7 @@ Exchange Replay::exchange_of(const Meeting& meeting) {
 }
 
 void Replay::end_network(long ticket) {
-  const int number = by_ticket_.take(ticket);
+  const int number = by_ticket_.take(ticket, StreamState::kNone);
   const double late_s = this->late_s(meetings_[at(number)]);
   if (late_s > 0)
     late_.emplace(now_s_ + late_s, number);

@@ -25,18 +25,14 @@ class StreamSet {
     else if (more_)
       more_->remove(stream - kFew);
   }
-  /// Takes one out that has nothing to do before it is added again, where leaving it in would cost.
-  /// @returns  false: it is still in the set
-  bool park(std::size_t stream) {
-    if (stream < kFew) return false;
-    remove(stream);
-    return true;
-  }
-  /// In ascending order. The first ones are those that were in the set before the first call of `act`; the later ones
-  /// those that are in it when their turn comes.
+  /// In ascending order; those that are in it when their turn comes.
   template <class Do>
   void each(const Do& act) const {
-    for (std::uint64_t left = few_; left != 0; left &= left - 1) act(static_cast<std::size_t>(std::countr_zero(left)));
+    for (std::uint64_t left = few_; left != 0;) {
+      const int stream = std::countr_zero(left);
+      act(static_cast<std::size_t>(stream));
+      left = few_ & (kAll << stream << 1U);
+    }
     if (!more_) return;
     for (std::size_t at = more_->from(0); at != kNone; at = more_->from(at + 1)) act(kFew + at);
   }
@@ -45,6 +41,7 @@ class StreamSet {
   static constexpr std::size_t kWord = 64;  // bits
   static constexpr std::size_t kFew = 63;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
   static std::uint64_t bit(std::size_t at) { return std::uint64_t{1} << (at % kWord); }
 
   /// Bits in words, and of each word whether it has any.
@@ -76,8 +73,8 @@ class StreamSet {
    private:
     /// @param end  word before which it stops
     static std::size_t next(const std::vector<std::uint64_t>& words, std::size_t at, std::size_t end) {
-      std::uint64_t mask = ~std::uint64_t{0} << (at % kWord);
-      for (std::size_t word = at / kWord; word < words.size() && word < end; ++word, mask = ~std::uint64_t{0})
+      std::uint64_t mask = kAll << (at % kWord);
+      for (std::size_t word = at / kWord; word < words.size() && word < end; ++word, mask = kAll)
         if (const std::uint64_t left = words[word] & mask; left != 0)
           return word * kWord + static_cast<std::size_t>(std::countr_zero(left));
       return kNone;

@@ -9,7 +9,13 @@
 namespace linkcast::replay {
 namespace {
 
-constexpr std::size_t kMostKept = 65536;  // source: ours, 4 MiB, several times what concurrent runs keep
+/// Events that are kept before the file is looked through, and those so far are read again: less where many ranks have
+/// launches under way besides.
+std::size_t most_kept(int ranks) {
+  constexpr int kFew = 16;                                // source: ours, as the next two
+  constexpr std::size_t kOfMany = 16384, kOfFew = 65536;  // source: 1 and 4 MiB
+  return ranks > kFew ? kOfMany : kOfFew;
+}
 
 bool is_exchange(const TraceEvent& event) {
   return event.part == "exchange" || communicates(event.kind) || event.peer >= 0;
@@ -60,7 +66,7 @@ bool TraceFeed::read(int rank) {
 bool TraceFeed::read_more(int rank) {
   if (ended_) return false;
   if (read_ == nullptr) read_ = take_whole();
-  if (!path_.empty() && events_.size() > kMostKept) look_by_rank();
+  if (!path_.empty() && events_.size() > most_kept(ranks())) look_by_rank();
   do {
     if (!next_event(rank)) return false;
     shift_ids(*read_);

@@ -176,16 +176,18 @@ TEST_CASE("streams of a rank: the set has what was added and not removed, in ord
 
 TEST_CASE("numbers that come and go: each has its value", "[replay]") {
   replay::NumberMap map;
-  std::map<long, int> expected;
+  std::map<std::int64_t, int> expected;
   std::mt19937 random(11);
   for (int i = 0; i < 20000; ++i) {
-    const long number = static_cast<long>(random() % 300) * (i % 2 == 0 ? 1 : 64);
+    const std::int64_t number = static_cast<std::int64_t>(random() % 300) * (i % 2 == 0 ? 1 : 64);
     const auto known = expected.find(number);
     if (known == expected.end()) {
-      map.add(number, i);
+      REQUIRE(map.take(number, -1) == -1);
+      REQUIRE(map.put(number, i) == i);
       expected.emplace(number, i);
     } else {
-      REQUIRE(map.take(number) == known->second);
+      REQUIRE(map.put(number, i) == known->second);
+      REQUIRE(map.take(number, -1) == known->second);
       expected.erase(known);
     }
     CHECK(map.empty() == expected.empty());

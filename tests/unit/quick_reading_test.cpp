@@ -1,6 +1,10 @@
 // What reads fast reads the same as what reads strictly, and gives up where that has something to say.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "sim/base/object_reader.hpp"
@@ -96,6 +100,27 @@ TEST_CASE("queue and open ids: order is kept while places are used again", "[qui
   CHECK_FALSE(ids.is_open(in));
   ids.close(in - 1);
   CHECK(ids.is_open(in - 2));
+}
+
+TEST_CASE("open ids: those with gaps between, that end in any order", "[quick]") {
+  replay::OpenIds ids;
+  std::set<std::int64_t> expected;
+  std::mt19937 random(3);
+  std::int64_t last = -1'000'000'000'000;
+  for (int i = 0; i < 20000; ++i) {
+    if (expected.size() < 40 && random() % 2 == 0) {
+      last += random() % 5 == 0 ? 1'000'000'000 : 1 + random() % 3;
+      ids.open(last);
+      expected.insert(last);
+    } else if (!expected.empty()) {
+      const auto one = std::next(expected.begin(),
+                                 static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(expected.size(), 30)));
+      ids.close(*one);
+      expected.erase(one);
+    }
+    for (const std::int64_t id : {last, last - 2, last - 20, last + 1})
+      REQUIRE(ids.is_open(id) == (expected.count(id) > 0));
+  }
 }
 
 }  // namespace linkcast::test::quick_reading_test
