@@ -1,6 +1,5 @@
 #include "sim/forecast/placed_collective.hpp"
 
-#include <set>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -11,19 +10,6 @@
 #include "sim/machine/placed_fabric.hpp"
 
 namespace linkcast::collective {
-namespace {
-
-/// The forecast is of the first nodes of a cluster: these come first, then all others.
-std::vector<int> order_of(const std::vector<int>& nodes, int all) {
-  std::vector<int> order = nodes;
-  const std::set<int> first(nodes.begin(), nodes.end());
-  for (int node = 0; node < all; ++node)
-    if (first.count(node) == 0) order.push_back(node);
-  return order;
-}
-
-}  // namespace
-
 std::string usual_library_across(const Calibration& calibration) {
   const auto has_all = [](const RingLibrary& library) {
     return library.spans_nodes() && library.message({}, {1}, 0).has_value();
@@ -39,8 +25,8 @@ PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& a
   const std::string library = !asked.library.empty() ? asked.library
                               : alone                ? calibration.default_library
                                                      : usual_library_across(calibration);
-  std::vector<int> order = alone ? where.nodes : order_of(where.nodes, cluster.nodes());
-  std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(cluster, order);
+  // The forecast is of the first nodes of a cluster.
+  std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(cluster, where.nodes);
   const int nodes = static_cast<int>(where.nodes.size());
   const Library& runs = libraries().get(library);
   const bool scheduled = runs.rings() == nullptr;
@@ -58,7 +44,7 @@ PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& a
   job.calls = asked.calls;
   if (scheduled && !alone && runs.schedules()->staging(job.op) == Staging::kNone) job.transport = asked.transport;
   if (const std::string why = transport_refusal(job); !why.empty()) throw InputError("transport: " + why);
-  job.order = std::move(order);
+  job.order = where.nodes;
   return {std::move(placed), std::move(ranks), std::move(own), std::move(job)};
 }
 

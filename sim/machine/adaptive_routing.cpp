@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kRounds = 40;             // ours: shares settle within 1/40
 constexpr std::size_t kLinksAWay = 16;  // so many at least fit into the room made for one. source: ours
+constexpr std::size_t kFewPairs = 64;   // source: ours, of some hundred links each
 constexpr double kHotter = 1 + 1e-9;    // source: ours, against rounding
 // Detours of a pair that stand for all, fewer where many pairs together take all of them evenly anyway. source: ours,
 // about a tenth of a second
@@ -26,8 +27,9 @@ constexpr double kGolden = 0.618033988749895, kRootOfTwo = 1.414213562373095;
 /// Ways one after the other in flat arrays, without ports; links numbered densely in the order they are met.
 class Ways {
  public:
-  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s, const LinkOrbits& orbits)
-      : busy_s_(busy_s), orbits_(orbits), number_(at(fabric.links()), -1) {}
+  /// @param few  pairs that meet few of the fabric's links: a table of all would cost more than their routes
+  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s, const LinkOrbits& orbits, bool few)
+      : busy_s_(busy_s), orbits_(orbits), number_(few ? 0 : at(fabric.links()), -1) {}
 
   /// @param links  with the ports at both ends
   void add(const std::vector<int>& links) {
@@ -58,7 +60,7 @@ class Ways {
   int dense(int link) {
     const bool alike = orbits_.turns > 1;
     const int orbit = alike ? orbits_.of_link[at(link)] : link;
-    int& number = number_[at(orbit)];
+    int& number = number_.empty() ? number_of_few_.try_emplace(orbit, -1).first->second : number_[at(orbit)];
     if (number < 0) {
       number = static_cast<int>(seconds_.size());
       seconds_.push_back(0);
@@ -70,6 +72,7 @@ class Ways {
   const std::function<double(int)>& busy_s_;
   const LinkOrbits& orbits_;
   std::vector<int> number_, links_;
+  std::unordered_map<int, int> number_of_few_;
   std::vector<std::size_t> ends_{0};
   std::vector<double> seconds_, per_byte_;
 };
@@ -109,7 +112,10 @@ class Equilibrium {
  public:
   Equilibrium(const Fabric& fabric, const std::function<double(int)>& busy_s, const std::vector<SwitchDemand>& demands,
               int choices, const LinkOrbits& orbits)
-      : fabric_(fabric), demands_(demands), choices_(choices), ways_(fabric, busy_s, orbits) {
+      : fabric_(fabric),
+        demands_(demands),
+        choices_(choices),
+        ways_(fabric, busy_s, orbits, demands.size() < kFewPairs) {
     for (const SwitchDemand& demand : demands) {
       work::look();
       Pair pair{demand.bytes, demand.port_s};

@@ -165,8 +165,9 @@ void Cluster::find_wire_share() {
   fabric_->minimal_way(0, 1, 0, way);
   port_Bps_ = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)].bandwidth.si;
   nearest_ = fabric_latency(*fabric_, 0, 1);
-  for (int other = 2; other < fabric_->endpoints(); ++other)  // endpoint 1 need not be the nearest: rails
-    if (fabric_->distance(0, other) < fabric_->distance(0, 1)) {
+  const int distance = fabric_->distance(0, 1);
+  for (int other = 2; distance > 0 && other < fabric_->endpoints(); ++other)  // 1 need not be the nearest: rails
+    if (fabric_->distance(0, other) < distance) {
       nearest_ = fabric_latency(*fabric_, 0, other);
       break;
     }

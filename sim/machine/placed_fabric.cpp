@@ -1,5 +1,6 @@
 #include "sim/machine/placed_fabric.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -26,20 +27,37 @@ std::set<int> switches_of(const Cluster& cluster, int node) {
 
 }  // namespace
 
-PlacedFabric::PlacedFabric(const Fabric& fabric, const std::vector<int>& order, int nics)
-    : fabric_(fabric), there_(at(fabric.endpoints())), here_(at(fabric.endpoints())) {
-  for (std::size_t node = 0; node < order.size(); ++node)
-    for (int nic = 0; nic < nics; ++nic) {
-      const int here = static_cast<int>(node) * nics + nic, there = order[node] * nics + nic;
-      there_[at(here)] = there;
-      here_[at(there)] = here;
-    }
+PlacedFabric::PlacedFabric(const Fabric& fabric, const std::vector<int>& first, int nics)
+    : fabric_(fabric), first_(first), sorted_(first), nics_(nics) {
+  std::sort(sorted_.begin(), sorted_.end());
+  place_.reserve(first_.size());
+  for (std::size_t i = 0; i < first_.size(); ++i) place_.emplace(first_[i], static_cast<int>(i));
+}
+
+int PlacedFabric::node_there(int here) const {
+  const int placed = static_cast<int>(first_.size());
+  if (here < placed) return first_[at(here)];
+  int before = 0, more = placed;  // nodes of first_ that come before it in the fabric: between these two
+  while (before < more) {
+    const int middle = (before + more) / 2;
+    if (sorted_[at(middle)] - middle <= here - placed)
+      before = middle + 1;
+    else
+      more = middle;
+  }
+  return here - placed + before;
+}
+
+int PlacedFabric::node_here(int there) const {
+  if (const auto known = place_.find(there); known != place_.end()) return known->second;
+  const auto before = std::lower_bound(sorted_.begin(), sorted_.end(), there) - sorted_.begin();
+  return there + static_cast<int>(first_.size()) - static_cast<int>(before);
 }
 
 FabricLink PlacedFabric::link(int id) const {
   FabricLink link = fabric_.link(id);
-  if (link.from < fabric_.endpoints()) link.from = here_[at(link.from)];
-  if (link.to < fabric_.endpoints()) link.to = here_[at(link.to)];
+  for (int* end : {&link.from, &link.to})
+    if (*end < fabric_.endpoints()) *end = node_here(*end / nics_) * nics_ + *end % nics_;
   return link;
 }
 
@@ -78,9 +96,9 @@ std::vector<int> packed_order(const Cluster& cluster, const std::vector<int>& jo
   return order;
 }
 
-std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& order) {
+std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& first) {
   return std::make_unique<Cluster>(cluster.node(),
-                                   std::make_unique<PlacedFabric>(cluster.fabric(), order, cluster.nics()),
+                                   std::make_unique<PlacedFabric>(cluster.fabric(), first, cluster.nics()),
                                    cluster.routing(), cluster.nic_ids(), cluster.flows());
 }
 

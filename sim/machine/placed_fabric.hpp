@@ -2,6 +2,7 @@
 // The same fabric with its nodes in another order: node i of a job is any node of the machine.
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/machine/cluster.hpp"
@@ -12,8 +13,8 @@ namespace linkcast {
 class PlacedFabric : public Fabric {
  public:
   /// @param fabric  outlives this one
-  /// @param order  of all nodes
-  PlacedFabric(const Fabric& fabric, const std::vector<int>& order, int nics);
+  /// @param first  nodes in their new order; all others follow in the fabric's
+  PlacedFabric(const Fabric& fabric, const std::vector<int>& first, int nics);
 
   [[nodiscard]] int endpoints() const override { return fabric_.endpoints(); }
   [[nodiscard]] int switches() const override { return fabric_.switches(); }
@@ -41,10 +42,15 @@ class PlacedFabric : public Fabric {
  private:
   /// Endpoint of the fabric; a switch is where it was.
   [[nodiscard]] int placed(int vertex) const {
-    return vertex < fabric_.endpoints() ? there_[static_cast<std::size_t>(vertex)] : vertex;
+    return vertex < fabric_.endpoints() ? node_there(vertex / nics_) * nics_ + vertex % nics_ : vertex;
   }
+  [[nodiscard]] int node_there(int here) const;
+  [[nodiscard]] int node_here(int there) const;
+  // Nothing is as long as the machine has nodes: a replay places a thousand communicators of two.
   const Fabric& fabric_;
-  std::vector<int> there_, here_;  ///< per endpoint: its number in the fabric; and back
+  std::vector<int> first_, sorted_;
+  std::unordered_map<int, int> place_;  ///< in first_, by node
+  int nics_;
 };
 
 /// All nodes of the cluster in a random order that follows from the seed alone.
@@ -52,7 +58,7 @@ std::vector<int> random_order(int nodes, std::uint64_t seed);
 /// In their order, each job beginning at a switch that none before it has. @param jobs  nodes of each
 /// @throws InputError  there are not enough switches
 std::vector<int> packed_order(const Cluster& cluster, const std::vector<int>& jobs);
-/// The same cluster with its nodes in this order. @param cluster  outlives it
-std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& order);
+/// The same cluster with these nodes first. @param cluster  outlives it
+std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& first);
 
 }  // namespace linkcast

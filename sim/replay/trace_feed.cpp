@@ -239,41 +239,47 @@ int TraceFeed::queue_of(Names& names, const std::string& stream, bool add) {
 }
 
 void TraceFeed::number_call(int rank, FedEvent& event) {
-  if (event.kind != TraceKind::kCollective) {
-    Messages& messages = messages_of(rank, *read_);
-    event.lane = messages.lane;
-    event.turn = messages.turns++;
-    return;
+  constexpr int kSideBits = 32;  // twice kMostRanks need 21
+  constexpr std::uint64_t kGroup = std::uint64_t{1} << 63U;
+  Names& names = names_[at(rank)];
+  const auto count = [&](Calls& calls) {
+    event.lane = calls.lane;
+    event.turn = calls.turns++;
+  };
+  if (event.kind == TraceKind::kCollective) {
+    const int group = group_names_.add(read_->group);
+    return count(calls_of(names, kGroup + static_cast<std::uint64_t>(group), [&] { return lane_of_group(group); }));
   }
-  const auto group = at(group_names_.add(read_->group));
-  if (group == lane_of_group_.size())
-    lane_of_group_.push_back(new_lane("c" + read_->group, {read_->group, &groups_.at(read_->group)}));
-  std::vector<std::uint32_t>& calls = names_[at(rank)].calls_of;
-  if (calls.size() <= group) calls.resize(group + 1, 0);
-  event.lane = lane_of_group_[group];
-  event.turn = calls[group]++;
+  const bool sends = event.kind == TraceKind::kSend;
+  const std::uint64_t tag = read_->tag.empty() ? 0 : static_cast<std::uint64_t>(tags_.add(read_->tag)) + 1;
+  const std::uint64_t side = (tag << kSideBits) + 2 * static_cast<std::uint64_t>(read_->peer) + (sends ? 1 : 0);
+  count(calls_of(names, side, [&] {
+    const int from = sends ? rank : read_->peer, to = sends ? read_->peer : rank;
+    return new_lane(fmt::format("m{}>{}#{}", from, to, read_->tag), {});
+  }));
 }
 
-TraceFeed::Messages& TraceFeed::messages_of(int rank, const TraceEvent& event) {
+int TraceFeed::lane_of_group(int group) {
+  if (at(group) == lane_of_group_.size())
+    lane_of_group_.push_back(new_lane("c" + read_->group, {read_->group, &groups_.at(read_->group)}));
+  return lane_of_group_[at(group)];
+}
+
+/// @param lane  of those that the rank has not met before
+template <class NewLane>
+TraceFeed::Calls& TraceFeed::calls_of(Names& names, std::uint64_t side, const NewLane& lane) {
   constexpr std::size_t kFew = 16;  // ours: those are looked through
-  constexpr int kSideBits = 32;     // twice kMostRanks need 21
-  Names& names = names_[at(rank)];
-  const bool sends = event.kind == TraceKind::kSend;
-  const std::uint64_t tag = event.tag.empty() ? 0 : static_cast<std::uint64_t>(tags_.add(event.tag)) + 1;
-  const std::uint64_t side = (tag << kSideBits) + 2 * static_cast<std::uint64_t>(event.peer) + (sends ? 1 : 0);
-  if (names.messages.size() <= kFew) {
-    for (Messages& known : names.messages)
+  if (names.calls.size() <= kFew) {
+    for (Calls& known : names.calls)
       if (known.side == side) return known;
   } else if (const auto known = names.place_of.find(side); known != names.place_of.end()) {
-    return names.messages[known->second];
+    return names.calls[known->second];
   }
-  const int from = sends ? rank : event.peer;
-  const int to = sends ? event.peer : rank;
-  names.messages.push_back({side, new_lane(fmt::format("m{}>{}#{}", from, to, event.tag), {}), 0});
-  if (names.messages.size() > kFew)
-    for (std::size_t i = names.place_of.size(); i < names.messages.size(); ++i)
-      names.place_of.emplace(names.messages[i].side, i);
-  return names.messages.back();
+  names.calls.push_back({side, lane(), 0});
+  if (names.calls.size() > kFew)
+    for (std::size_t i = names.place_of.size(); i < names.calls.size(); ++i)
+      names.place_of.emplace(names.calls[i].side, i);
+  return names.calls.back();
 }
 
 int TraceFeed::new_lane(const std::string& name, Lane lane) {

@@ -101,9 +101,9 @@ class TraceFeed {
     std::string group{};
     const std::vector<int>* members = nullptr;
   };
-  /// Messages with one rank, one way, and one tag.
-  struct Messages {
-    std::uint64_t side = 0;  ///< number of the tag, then twice the peer, one more: sends
+  /// Messages with one rank, one way, and one tag; or collectives of one group.
+  struct Calls {
+    std::uint64_t side = 0;  ///< number of the tag, then twice the peer, one more: sends; or kGroup and its number
     int lane = FedEvent::kNone;
     std::uint32_t turns = 0;
   };
@@ -111,9 +111,8 @@ class TraceFeed {
   struct Names {
     std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
     int streams = 0;
-    std::vector<int> queue_of{};            ///< by number of the stream's name; kNone: not met
-    std::vector<std::uint32_t> calls_of{};  ///< by number of the group
-    std::vector<Messages> messages{};
+    std::vector<int> queue_of{};  ///< by number of the stream's name; kNone: not met
+    std::vector<Calls> calls{};
     std::unordered_map<std::uint64_t, std::size_t> place_of{};  ///< in these, by side: of more than a few
   };
   bool read(int rank);
@@ -125,7 +124,9 @@ class TraceFeed {
   void number(int rank, FedEvent& event);
   void number_call(int rank, FedEvent& event);
   int queue_of(Names& names, const std::string& stream, bool add);
-  Messages& messages_of(int rank, const TraceEvent& event);
+  int lane_of_group(int group);
+  template <class NewLane>
+  Calls& calls_of(Names& names, std::uint64_t side, const NewLane& lane);
   void set_ids(Names& names, FedEvent& event) const;
   [[nodiscard]] bool needs_whole() const;
   int new_lane(const std::string& name, Lane lane);

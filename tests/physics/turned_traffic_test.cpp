@@ -1,6 +1,8 @@
-// Traffic of a large machine that is the same from turn to turn: one turn stands for all.
+// Traffic of a large machine that is the same from turn to turn: one turn stands for all. And a machine of which a few
+// nodes are placed.
 #include <algorithm>
 
+#include "sim/machine/placed_fabric.hpp"
 #include "sim/plan/switch_pairs.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -61,6 +63,26 @@ TEST_CASE("one turn stands for all: a dragonfly's busiest link and its sum withi
   for (const double bytes : made.of_one_turn) one += bytes;
   for (const double bytes : made.of_all) all += bytes;
   CHECK_THAT(one, WithinRel(all, kSampled));
+}
+
+TEST_CASE("a few nodes are placed: they come first, all others in the fabric's order", "[physics]") {
+  const Cluster& cluster = catalogue().machine("leonardo")->cluster();
+  const std::vector<int> first{333, 7, 8};
+  std::vector<int> order = first;
+  for (int node = 0; node < cluster.nodes(); ++node)
+    if (std::find(first.begin(), first.end(), node) == first.end()) order.push_back(node);
+  const auto placed = placed_cluster(cluster, first);
+  const auto links = [](const Fabric& fabric, int from, int to) {
+    std::vector<int> all;
+    fabric.minimal_way(from, to, 0, all);
+    return all;
+  };
+  for (int node = 1; node < cluster.nodes(); ++node) {
+    const std::vector<int> here = links(placed->fabric(), 2, 4 * node + 3);
+    REQUIRE(here == links(cluster.fabric(), 4 * 333 + 2, 4 * order[static_cast<std::size_t>(node)] + 3));
+    REQUIRE(placed->fabric().link(here.front()).from == 2);
+    REQUIRE(placed->fabric().link(here.back()).to == 4 * node + 3);
+  }
 }
 
 }  // namespace linkcast::test::turned_traffic_test
