@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -41,7 +42,7 @@ struct Group {
 Group group_of(const CollectiveJob& job) {
   Group group;
   double most_B = 0, latency_s = 0;
-  std::map<double, MessageStart> starts;  // by size
+  std::unordered_map<double, MessageStart> starts;  // by size: a million of them, where all differ
   for (const PairMessage& message : job.op.messages({job.size_B}, job.ranks())) {
     const double bytes = message.size.si;
     auto known = starts.find(bytes);

@@ -57,17 +57,39 @@ void check_quantities(const Activity& activity, std::size_t index) {
   }
 }
 
-void check_uses(const Problem& problem, std::size_t index, Duplicates& seen) {
-  for (const Use& use : problem.activities[index].uses) {
+/// @param by  number of who uses them, among all that do
+void check_uses(const Problem& problem, const char* noun, std::size_t index, const std::vector<Use>& uses,
+                std::size_t by, Duplicates& seen) {
+  for (const Use& use : uses) {
     if (!in_range(use.constraint, problem.capacity_Bps.size())) {
-      fail("activity", index, fmt::format("uses constraint {} of {}", use.constraint, problem.capacity_Bps.size()));
+      fail(noun, index, fmt::format("uses constraint {} of {}", use.constraint, problem.capacity_Bps.size()));
     }
     if (!(use.weight > 0) || std::isinf(use.weight)) {
-      fail("activity", index, "weight is " + exact(use.weight) + ", allowed: > 0");
+      fail(noun, index, "weight is " + exact(use.weight) + ", allowed: > 0");
     }
-    if (!seen.add(use.constraint, index)) {
-      fail("activity", index, fmt::format("uses constraint {} twice", use.constraint));
+    if (!seen.add(use.constraint, by)) {
+      fail(noun, index, fmt::format("uses constraint {} twice", use.constraint));
     }
+  }
+}
+
+/// Trunks first: what activities use by themselves is then known to be of no trunk.
+void check_all_uses(const Problem& problem) {
+  Duplicates seen(problem.capacity_Bps.size());
+  std::vector<char> of_trunks(problem.trunks.empty() ? 0 : problem.capacity_Bps.size(), 0);
+  for (std::size_t t = 0; t < problem.trunks.size(); ++t) {
+    check_uses(problem, "trunk", t, problem.trunks[t], t, seen);
+    for (const Use& use : problem.trunks[t]) of_trunks[static_cast<std::size_t>(use.constraint)] = 1;
+  }
+  for (std::size_t a = 0; a < problem.activities.size(); ++a) {
+    const Activity& activity = problem.activities[a];
+    check_uses(problem, "activity", a, activity.uses, problem.trunks.size() + a, seen);
+    if (activity.trunk != kNoTrunk && !in_range(activity.trunk, problem.trunks.size()))
+      fail("activity", a, fmt::format("uses trunk {} of {}", activity.trunk, problem.trunks.size()));
+    if (of_trunks.empty()) continue;
+    for (const Use& use : activity.uses)
+      if (of_trunks[static_cast<std::size_t>(use.constraint)] != 0)
+        fail("activity", a, fmt::format("uses constraint {}, which is of trunks", use.constraint));
   }
 }
 
@@ -96,7 +118,20 @@ double wire_bound_s(const Problem& problem, const Activity& activity) {
   return activity.delay_s + flow_s;
 }
 
-void check_activity(const Problem& problem, const Solution& solution, std::size_t index) {
+/// Per trunk the seconds that its tightest constraint needs for a byte.
+std::vector<double> trunk_bounds_s(const Problem& problem) {
+  std::vector<double> bounds_s;
+  for (const std::vector<Use>& trunk : problem.trunks) {
+    bounds_s.push_back(0);
+    for (const Use& use : trunk)
+      bounds_s.back() =
+          std::max(bounds_s.back(), use.weight / problem.capacity_Bps[static_cast<std::size_t>(use.constraint)]);
+  }
+  return bounds_s;
+}
+
+/// @param byte_s  seconds that its trunk needs for a byte
+void check_activity(const Problem& problem, const Solution& solution, std::size_t index, double byte_s) {
   const Activity& activity = problem.activities[index];
   const double start_s = solution.start_s[index];
   const double finish_s = solution.finish_s[index];
@@ -106,7 +141,7 @@ void check_activity(const Problem& problem, const Solution& solution, std::size_
          "never finished: start " + exact(start_s) + " s, finish " + exact(finish_s) + " s, makespan " +
              exact(solution.makespan_s));
   }
-  const double bound_s = wire_bound_s(problem, activity);
+  const double bound_s = std::max(wire_bound_s(problem, activity), activity.delay_s + activity.work_B * byte_s);
   if (finish_s - start_s < bound_s * (1 - kRelative) - slack_s) {
     fail("activity", index, "took " + exact(finish_s - start_s) + " s, its wires need " + exact(bound_s) + " s");
   }
@@ -136,11 +171,10 @@ void check_problem(const Problem& problem) {
       fail("constraint", c, "capacity_Bps is " + exact(capacity_Bps) + ", allowed: > 0 and finite");
     }
   }
-  Duplicates constraints(problem.capacity_Bps.size());
+  check_all_uses(problem);
   Duplicates queues(static_cast<std::size_t>(std::max(problem.queue_count, 0)));
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     check_quantities(problem.activities[a], a);
-    check_uses(problem, a, constraints);
     check_waits(problem, a, queues);
   }
 }
@@ -148,16 +182,30 @@ void check_problem(const Problem& problem) {
 void check_solution(const Problem& problem, const Solution& solution) {
   check_sizes(problem, solution);
   std::vector<ConstraintLoad> loads(problem.capacity_Bps.size());
+  const std::vector<double> bounds_s = trunk_bounds_s(problem);
+  std::vector<double> trunks_B(problem.trunks.size(), 0);
+  std::vector<int> flows(problem.trunks.size(), 0);
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
-    check_activity(problem, solution, a);
-    check_predecessors(problem, solution, a);
     const Activity& activity = problem.activities[a];
+    const auto trunk = static_cast<std::size_t>(activity.trunk);
+    check_activity(problem, solution, a, activity.trunk == kNoTrunk ? 0 : bounds_s[trunk]);
+    check_predecessors(problem, solution, a);
+    if (activity.trunk != kNoTrunk) {
+      trunks_B[trunk] += activity.work_B;
+      ++flows[trunk];
+    }
     for (const Use& use : activity.uses) {
       ConstraintLoad& load = loads[static_cast<std::size_t>(use.constraint)];
       load.asked_B += activity.work_B * use.weight;
       ++load.activities;
     }
   }
+  for (std::size_t t = 0; t < trunks_B.size(); ++t)
+    for (const Use& use : problem.trunks[t]) {
+      ConstraintLoad& load = loads[static_cast<std::size_t>(use.constraint)];
+      load.asked_B += trunks_B[t] * use.weight;
+      load.activities += flows[t];
+    }
   for (std::size_t c = 0; c < loads.size(); ++c) {
     loads[c].carried_B = solution.carried_B[c];
     loads[c].now_s = solution.makespan_s;

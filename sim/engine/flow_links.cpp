@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -39,6 +40,9 @@ void FlowLinks::find_shared() {
   for (std::size_t f = 0; f < problem_->activities.size(); ++f)
     for (const Use& use : problem_->activities[f].uses)
       if (users_[at(use.constraint)] > 1) users[at(use.constraint)].add(f, use.weight);
+  for (std::size_t t = 0; t < problem_->trunks.size(); ++t)
+    for (const Use& use : problem_->trunks[t])
+      users[at(use.constraint)].add(problem_->activities.size() + t, use.weight);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> tightest;
   const auto room = [&](std::size_t c) { return problem_->capacity_Bps[c] / users[c].first_weight; };
   is_shared_.assign(users_.size(), 0);
@@ -59,10 +63,18 @@ void FlowLinks::load(const Problem& problem) {
   problem_ = &problem;
   users_.assign(problem.capacity_Bps.size(), 0);
   weights_.assign(problem.capacity_Bps.size(), 0);
-  for (const Activity& flow : problem.activities)
+  std::vector<int> flows_of(problem.trunks.size(), 0);
+  for (const Activity& flow : problem.activities) {
+    if (flow.trunk != kNoTrunk) ++flows_of[at(flow.trunk)];
     for (const Use& use : flow.uses) {
       ++users_[at(use.constraint)];
       weights_[at(use.constraint)] += use.weight;
+    }
+  }
+  for (std::size_t t = 0; t < problem.trunks.size(); ++t)
+    for (const Use& use : problem.trunks[t]) {
+      users_[at(use.constraint)] = std::numeric_limits<int>::max();  // shared, even if by one flow
+      weights_[at(use.constraint)] += use.weight * flows_of[t];
     }
   find_shared();
   bounds_.clear();
@@ -82,17 +94,23 @@ void FlowLinks::load(const Problem& problem) {
 
 bool FlowLinks::meets_others(std::size_t flow) const {
   const std::vector<Use>& uses = problem_->activities[flow].uses;
+  if (problem_->activities[flow].trunk != kNoTrunk) return true;
   return std::any_of(uses.begin(), uses.end(), [this](const Use& use) { return users_[at(use.constraint)] > 1; });
 }
 
 std::vector<int> FlowLinks::tightest() const {
   const auto level_Bps = [this](int c) { return problem_->capacity_Bps[at(c)] / weights_[at(c)]; };
-  std::vector<char> found(users_.size(), 0);
-  for (const Activity& flow : problem_->activities) {
-    int least = -1;
-    for (const Use& use : flow.uses)
+  const auto tighter = [&](int least, const std::vector<Use>& uses) {
+    for (const Use& use : uses)
       if (is_shared(use.constraint) && (least < 0 || level_Bps(use.constraint) < level_Bps(least)))
         least = use.constraint;
+    return least;
+  };
+  std::vector<int> of_trunk;
+  for (const std::vector<Use>& trunk : problem_->trunks) of_trunk.push_back(tighter(-1, trunk));
+  std::vector<char> found(users_.size(), 0);
+  for (const Activity& flow : problem_->activities) {
+    const int least = tighter(flow.trunk == kNoTrunk ? -1 : of_trunk[at(flow.trunk)], flow.uses);
     if (least >= 0) found[at(least)] = 1;
   }
   std::vector<int> links;
@@ -128,8 +146,13 @@ void FlowLinks::choose(std::vector<int> links, const std::vector<int>& flows) {
     members += std::exchange(end_member_[i], members);
   }
   members_.resize(members);
+  member_weights_.resize(members);
   for (const int flow : flows)
-    for (const Pass& pass : passes(at(flow))) members_[end_member_[at(place_[at(pass.link)])]++] = {pass.weight, flow};
+    for (const Pass& pass : passes(at(flow))) {
+      const std::size_t place = end_member_[at(place_[at(pass.link)])]++;
+      members_[place] = flow;
+      member_weights_[place] = pass.weight;
+    }
 }
 
 }  // namespace linkcast

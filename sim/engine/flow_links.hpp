@@ -20,10 +20,6 @@ class FlowLinks {
     double weight = 0;
     int link = 0;  ///< constraint
   };
-  struct Member {  ///< of a link
-    double weight = 0;
-    int flow = 0;
-  };
 
   /// Chooses none. @param problem  outlives the use
   void load(const Problem& problem);
@@ -42,23 +38,31 @@ class FlowLinks {
   [[nodiscard]] std::span<const Pass> passes(std::size_t flow) const {
     return {passes_.data() + first_pass_[flow], passes_.data() + first_pass_[flow + 1]};
   }
-  /// That they will be asked for soon.
+  /// They will be needed soon, or somewhat later.
+  void prefetch_place(std::size_t flow) const { __builtin_prefetch(&first_pass_[flow]); }
   void prefetch_passes(std::size_t flow) const { __builtin_prefetch(passes_.data() + first_pass_[flow]); }
-  [[nodiscard]] std::span<const Member> members(int link) const {
-    const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(link)]);
-    return {members_.data() + first_member_[place], members_.data() + end_member_[place]};
-  }
+  /// Flows that cross a link, and with what weights.
+  [[nodiscard]] std::span<const int> members(int link) const { return of(members_, link); }
+  [[nodiscard]] std::span<const double> member_weights(int link) const { return of(member_weights_, link); }
   template <class Gone>
   void forget_members(int link, const Gone& gone) {
     const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(link)]);
     std::size_t kept = first_member_[place];
-    for (std::size_t i = kept; i < end_member_[place]; ++i)
-      if (!gone(members_[i].flow)) members_[kept++] = members_[i];
+    for (std::size_t i = kept; i < end_member_[place]; ++i) {
+      if (gone(members_[i])) continue;
+      members_[kept] = members_[i];
+      member_weights_[kept++] = member_weights_[i];
+    }
     end_member_[place] = kept;
   }
 
  private:
   void find_shared();
+  template <class Each>
+  [[nodiscard]] std::span<const Each> of(const std::vector<Each>& all, int link) const {
+    const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(link)]);
+    return {all.data() + first_member_[place], all.data() + end_member_[place]};
+  }
 
   const Problem* problem_ = nullptr;
   std::vector<int> users_;       // per constraint
@@ -71,7 +75,8 @@ class FlowLinks {
   std::vector<unsigned> first_pass_;  // per flow, and behind the last
   std::vector<Pass> passes_;
   std::vector<std::size_t> first_member_, end_member_;  // per chosen one
-  std::vector<Member> members_;
+  std::vector<int> members_;  // of all chosen ones; apart from the weights, which are seldom looked at
+  std::vector<double> member_weights_;
 };
 
 }  // namespace linkcast

@@ -26,12 +26,19 @@ std::size_t largest_component(const Problem& problem) {
     while (parent[at(c)] != c) c = parent[at(c)] = parent[at(parent[at(c)])];
     return c;
   };
+  const auto first = [&](const Activity& flow) {  // constraint; kOwnCap: none
+    const bool own = flow.trunk == kNoTrunk || problem.trunks[at(flow.trunk)].empty();
+    const std::vector<Use>& uses = own ? flow.uses : problem.trunks[at(flow.trunk)];
+    return uses.empty() ? kOwnCap : uses.front().constraint;
+  };
+  for (const std::vector<Use>& trunk : problem.trunks)
+    for (const Use& use : trunk) parent[at(root(use.constraint))] = root(trunk.front().constraint);
   for (const Activity& flow : problem.activities)
-    for (const Use& use : flow.uses) parent[at(root(use.constraint))] = root(flow.uses.front().constraint);
+    for (const Use& use : flow.uses) parent[at(root(use.constraint))] = root(first(flow));
   std::vector<std::size_t> flows(parent.size(), 0);
   std::size_t most = 0;
   for (const Activity& flow : problem.activities)
-    if (!flow.uses.empty()) most = std::max(most, ++flows[at(root(flow.uses.front().constraint))]);
+    if (const int meets = first(flow); meets != kOwnCap) most = std::max(most, ++flows[at(root(meets))]);
   return most;
 }
 
@@ -77,6 +84,7 @@ Solution ManyFlows::run(const Problem& problem) {
 void ManyFlows::load(const Problem& problem) {
   problem_ = &problem;
   shared_.load(problem);
+  trunks_.load(problem);
   now_s_ = 0;
   stale_s_ = kInfinity;
   shares_ = 0;
@@ -84,6 +92,7 @@ void ManyFlows::load(const Problem& problem) {
   const std::size_t flows = problem.activities.size();
   flows_.assign(flows, {});
   rates_.assign(flows, {});
+  moving_.assign(flows, false);
   pieces_.clear();
   links_.resize(problem.capacity_Bps.size() + 1);
   for (Link& link : links_) {
@@ -151,7 +160,10 @@ void ManyFlows::begin_flows() {
     const Activity& what = problem_->activities[at(number)];
     if (what.delay_s > now_s_ + now_s_ * kSameMoment) break;
     flows_[at(number)].left_B = what.work_B;
-    rates_[at(number)].stopped = 0;
+    Rate& rate = rates_[at(number)];
+    moving_[at(number)] = true;
+    rate.trunk = what.trunk;
+    if (rate.trunk != kNoTrunk) trunks_.begin(rate.trunk);
     for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
       Link& link = links_[at(pass.link)];
       link.weight += pass.weight;
@@ -177,7 +189,7 @@ void ManyFlows::end_first() {
   solution_.limited_by[at(number)] = most_limited(flow, last_B, limiter(number));
   --link.members;
   --flowing_;
-  rates_[at(number)].stopped = kNotFlowing;
+  moving_[at(number)] = false;
   free_room(number);
   set_event(group);
 }
@@ -191,17 +203,25 @@ void ManyFlows::free_room(int number) {
     Link& link = links_[at(pass.link)];
     link.weight -= pass.weight;
     --link.flows;
-    if (pass.link == rate.group)
-      link.group_weight -= pass.weight;
-    else
-      link.room_Bps += pass.weight * rate.rate_Bps;
-    if (link.members == 0) continue;
-    move_clock(link);
-    const double level_Bps = link.room_Bps / link.group_weight;
-    if (level_Bps > link.highest_Bps) stale_s_ = std::min(stale_s_, now_s_);
-    link.level_Bps = std::clamp(level_Bps, link.level_Bps, link.highest_Bps);
-    if (pass.link != rate.group) set_event(pass.link);
+    free_room_on(pass.link, pass.weight, rate);
   }
+  if (rate.trunk == kNoTrunk) return;
+  trunks_.end(rate.trunk, rate.known_Bps);
+  for (const Trunks::Pass& pass : trunks_.limits(rate.trunk)) free_room_on(pass.number, pass.weight, rate);
+}
+
+void ManyFlows::free_room_on(int index, double weight, const Rate& rate) {
+  Link& link = links_[at(index)];
+  if (index == rate.group)
+    link.group_weight -= weight;
+  else
+    link.room_Bps += weight * rate.rate_Bps;
+  if (link.members == 0) return;
+  move_clock(link);
+  const double level_Bps = link.room_Bps / link.group_weight;
+  if (level_Bps > link.highest_Bps) stale_s_ = std::min(stale_s_, now_s_);
+  link.level_Bps = std::clamp(level_Bps, link.level_Bps, link.highest_Bps);
+  if (index != rate.group) set_event(index);
 }
 
 void ManyFlows::move_clock(Link& link) const {
@@ -213,7 +233,7 @@ void ManyFlows::set_event(int group) {
   Link& link = links_[at(group)];
   const auto is_gone = [&](const std::pair<double, int>& end) {
     const Rate& rate = rates_[at(end.second)];
-    return rate.stopped == kNotFlowing || rate.group != group || flows_[at(end.second)].ends != end.first;
+    return !flows(end.second) || rate.group != group || flows_[at(end.second)].ends != end.first;
   };
   while (!link.ends.empty() && is_gone(link.ends.front())) {
     std::pop_heap(link.ends.begin(), link.ends.end(), std::greater<>());
@@ -261,11 +281,15 @@ int ManyFlows::most_limited(const Flow& flow, double last_B, int last) const {
 
 Solution ManyFlows::take_solution() {
   solution_.carried_B.assign(problem_->capacity_Bps.size(), 0);
+  std::vector<double> by_trunk_B(problem_->trunks.size(), 0);
   for (std::size_t f = 0; f < flows_.size(); ++f) {
+    const Activity& flow = problem_->activities[f];
     solution_.makespan_s = std::max(solution_.makespan_s, solution_.finish_s[f]);
-    for (const Use& use : problem_->activities[f].uses)
-      solution_.carried_B[at(use.constraint)] += use.weight * flows_[f].moved_B;
+    for (const Use& use : flow.uses) solution_.carried_B[at(use.constraint)] += use.weight * flows_[f].moved_B;
+    if (flow.trunk != kNoTrunk) by_trunk_B[at(flow.trunk)] += flows_[f].moved_B;
   }
+  for (std::size_t t = 0; t < by_trunk_B.size(); ++t)
+    for (const Use& use : problem_->trunks[t]) solution_.carried_B[at(use.constraint)] += use.weight * by_trunk_B[t];
   return std::move(solution_);
 }
 
@@ -291,8 +315,8 @@ void ManyFlows::share() {
   stale_s_ = kInfinity;
   for (const int link : shared_.chosen()) move_clock(links_[at(link)]);
   move_clock(links_.back());
-  if (active_.size() > 2 * flowing_)
-    std::erase_if(active_, [this](int number) { return rates_[at(number)].stopped == kNotFlowing; });
+  if (active_.size() > 2 * flowing_) std::erase_if(active_, [this](int number) { return !flows(number); });
+  if (started_ == starts_.size()) trunks_.forget_members([this](int number) { return !flows(number); });
   chose_ = false;
   do {
     begin_filling();
@@ -307,21 +331,31 @@ void ManyFlows::share() {
 void ManyFlows::begin_filling() {
   ++filling_;
   rising_ = static_cast<int>(flowing_);
+  rises_ = moving_;
   growth_ = 1;
   grown_.clear();
   stops_.clear();
+  trunks_.begin_filling();
   for (const int index : shared_.chosen()) {
     work::look();
     Link& link = links_[at(index)];
-    const auto ended = [this](int flow) { return rates_[at(flow)].stopped == kNotFlowing; };
+    const auto ended = [this](int flow) { return !flows(flow); };
     if (started_ == starts_.size() && shared_.members(index).size() > 2 * at(link.flows))
       shared_.forget_members(index, ended);
     link.level_Bps = 0;
     fillings_[at(index)] = {problem_->capacity_Bps[at(index)], link.weight, link.all_weight, link.flows};
-    if (link.flows > 0) stops_.push_back({level_Bps(index), index});
+    renew(index);
+    if (fillings_[at(index)].rising > 0) stops_.push_back({level_Bps(index), index});
     link.weight = fillings_[at(index)].weight;
     link.all_weight = fillings_[at(index)].all_weight;
   }
+}
+
+/// Room that flows of trunks leave on a link.
+void ManyFlows::renew(int index) {
+  if (!trunks_.has(index)) return;
+  const Trunks::Room room = trunks_.room(index);
+  fillings_[at(index)] = {room.free_Bps, room.weight, room.weight, room.rising};
 }
 
 void ManyFlows::fill() {
@@ -342,6 +376,7 @@ void ManyFlows::fill() {
     std::pop_heap(stops_.begin(), stops_.end(), later);
     const Stop full = stops_.back();
     stops_.pop_back();
+    renew(full.link);
     if (fillings_[at(full.link)].rising == 0) continue;
     const double level = level_Bps(full.link);
     if (level <= full.level_Bps) {
@@ -358,8 +393,9 @@ double ManyFlows::level_Bps(int index) {
   Filling& link = fillings_[at(index)];
   if (link.weight < kTrustedSum * link.all_weight) {
     link.weight = 0;
-    for (const FlowLinks::Member& member : shared_.members(index))
-      if (rising(member.flow)) link.weight += member.weight;
+    const std::span<const int> members = shared_.members(index);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (rising(members[i])) link.weight += shared_.member_weights(index)[i];
     link.all_weight = link.weight;
   }
   return link.free_Bps / link.weight;
@@ -370,13 +406,24 @@ void ManyFlows::saturate(int index, double level_Bps) {
   link.level_Bps = level_Bps;
   link.group_weight = fillings_[at(index)].weight;
   link.room_Bps = level_Bps * link.group_weight;
-  const std::span<const FlowLinks::Member> members = shared_.members(index);
-  for (std::size_t i = 0; i < members.size() && fillings_[at(index)].rising > 0; ++i) {
-    if (i + kAhead < members.size()) {  // flows of a link lie far from each other
-      __builtin_prefetch(&rates_[at(members[i + kAhead].flow)]);
-      shared_.prefetch_passes(at(members[i + kAhead].flow));
+  if (!trunks_.has(index)) return stop_rising(shared_.members(index), fillings_[at(index)].rising, level_Bps, index);
+  for (const Trunks::Pass& pass : trunks_.of_link(index))
+    stop_rising(trunks_.members(pass.number), trunks_.rising(pass.number), level_Bps, index);
+}
+
+/// @param rising  how many of them rise
+template <class Members>
+void ManyFlows::stop_rising(const Members& members, int rising, double rate_Bps, int group) {
+  to_stop_.clear();
+  for (auto member = members.begin(); at(rising) > to_stop_.size(); ++member)
+    if (this->rising(*member)) to_stop_.push_back(*member);
+  for (std::size_t i = 0; i < to_stop_.size(); ++i) {
+    if (i + 2 * kAhead < to_stop_.size()) shared_.prefetch_place(at(to_stop_[i + 2 * kAhead]));
+    if (i + kAhead < to_stop_.size()) {  // flows of a link lie far from each other
+      __builtin_prefetch(&rates_[at(to_stop_[i + kAhead])]);
+      shared_.prefetch_passes(at(to_stop_[i + kAhead]));
     }
-    if (rising(members[i].flow)) stop(members[i].flow, level_Bps, index);
+    stop(to_stop_[i], rate_Bps, group);
   }
 }
 
@@ -384,12 +431,13 @@ void ManyFlows::stop(int number, double rate_Bps, int group) {
   Rate& rate = rates_[at(number)];
   if (rate.group != group) regroup(number, group);
   rate.rate_Bps = rate_Bps;
-  rate.stopped = filling_;
+  rises_[at(number)] = false;
   if (rate_Bps > kGrown * rate.known_Bps)
     grown_.push_back(number);
   else if (rate_Bps > growth_ * rate.known_Bps)
     growth_ = rate_Bps / rate.known_Bps;
   --rising_;
+  if (rate.trunk != kNoTrunk) trunks_.stop(rate.trunk, rate_Bps);
   for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
     Filling& filling = fillings_[at(pass.link)];
     filling.free_Bps -= pass.weight * rate_Bps;
@@ -424,27 +472,36 @@ bool ManyFlows::others_hold() {
   for (const int number : grown_) {
     Rate& rate = rates_[at(number)];
     for (const Use& use : problem_->activities[at(number)].uses) {
-      double& load_Bps = loads_Bps_[at(use.constraint)];
-      load_Bps += use.weight * (rate.rate_Bps - rate.known_Bps);
-      const double part = load_Bps / problem_->capacity_Bps[at(use.constraint)];
-      if (part <= fullest_ || shared_.is_chosen(use.constraint) || !shared_.is_shared(use.constraint)) continue;
-      fullest_ = part;
-      crowded = crowded || part > kCrowded;
+      loads_Bps_[at(use.constraint)] += use.weight * (rate.rate_Bps - rate.known_Bps);
+      if (is_crowded(use)) crowded = true;
     }
+    if (rate.trunk != kNoTrunk) trunks_.change(rate.trunk, rate.rate_Bps - rate.known_Bps);
     rate.known_Bps = rate.rate_Bps;
   }
+  trunks_.load_grown(loads_Bps_, [&](const Use& use) { crowded = is_crowded(use) || crowded; });
   return !(crowded || filling_ == 1) || choose_anew();
+}
+
+/// Whether a link that is not chosen may be full, now that its load has changed.
+bool ManyFlows::is_crowded(const Use& use) {
+  const double part = loads_Bps_[at(use.constraint)] / problem_->capacity_Bps[at(use.constraint)];
+  if (part <= fullest_ || shared_.is_chosen(use.constraint) || !shared_.is_shared(use.constraint)) return false;
+  fullest_ = part;
+  return part > kCrowded;
 }
 
 /// In one sharing links only come, so that it ends. @returns  whether the choice is as before
 bool ManyFlows::choose_anew() {
   loads_Bps_.assign(loads_Bps_.size(), 0);
+  trunks_.forget_changes();
   for (const int number : active_) {
-    if (rates_[at(number)].stopped == kNotFlowing) continue;
+    if (!flows(number)) continue;
     rates_[at(number)].known_Bps = rates_[at(number)].rate_Bps;
     for (const Use& use : problem_->activities[at(number)].uses)
       loads_Bps_[at(use.constraint)] += use.weight * rates_[at(number)].rate_Bps;
+    if (rates_[at(number)].trunk != kNoTrunk) trunks_.change(rates_[at(number)].trunk, rates_[at(number)].rate_Bps);
   }
+  trunks_.load_grown(loads_Bps_, [](const Use& /*use*/) {});
   growth_ = 1;
   fullest_ = 0;
   const bool waiting = started_ < starts_.size();  // flows whose links have no load yet
@@ -463,20 +520,22 @@ bool ManyFlows::choose_anew() {
 }
 
 void ManyFlows::choose(std::vector<int> links) {
-  std::vector<int> flows;
+  std::vector<int> left;
   for (std::size_t f = 0; f < flows_.size(); ++f)
-    if (rates_[f].stopped != kNotFlowing || solution_.finish_s[f] == 0) flows.push_back(static_cast<int>(f));
+    if (moving_[f] || solution_.finish_s[f] == 0) left.push_back(static_cast<int>(f));
   const std::vector<int> before = shared_.chosen();
-  shared_.choose(std::move(links), flows);
+  shared_.choose(std::move(links), left);
+  if (trunks_.count() > 0) trunks_.choose(shared_.chosen());
   for (const int link : before)
     if (!shared_.is_chosen(link)) set_event(link);  // that limits none now
   for (const int index : shared_.chosen()) {
     Link& link = links_[at(index)];
     link.weight = 0;
     link.flows = 0;
-    for (const FlowLinks::Member& member : shared_.members(index)) {
-      if (rates_[at(member.flow)].stopped == kNotFlowing) continue;
-      link.weight += member.weight;
+    const std::span<const int> members = shared_.members(index);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (!flows(members[i])) continue;
+      link.weight += shared_.member_weights(index)[i];
       ++link.flows;
     }
     link.all_weight = link.weight;
@@ -491,6 +550,7 @@ void ManyFlows::find_highest() {
   const double others = growth_ * fullest_ > kTrustedSum ? 1 / (growth_ * fullest_) : 1 / kTrustedSum;
   for (const int index : shared_.chosen()) {
     Link& link = links_[at(index)];
+    renew(index);
     const double capacity_Bps = problem_->capacity_Bps[at(index)];
     const double load_Bps = capacity_Bps - fillings_[at(index)].free_Bps;
     const bool full = link.level_Bps > 0 || load_Bps * kFull >= capacity_Bps;
@@ -498,15 +558,19 @@ void ManyFlows::find_highest() {
     link.highest_Bps = link.level_Bps * others;  // and so that the sum of the group's weights is trusted
     if (link.highest_Bps > link.level_Bps) ++rising;
   }
+  trunks_.note_limits([this](int link) { return links_[at(link)].members > 0; },
+                      [this](int link) { return links_[at(link)].spare; });
   for (const int number : active_) {
     if (rising == 0) break;
     const Rate& rate = rates_[at(number)];
-    if (rate.group == bound_group() || rate.stopped == kNotFlowing) continue;
+    if (rate.group == bound_group() || !flows(number)) continue;
     Link& group = links_[at(rate.group)];
     if (group.highest_Bps <= group.level_Bps) continue;
     double highest_Bps = std::min(group.highest_Bps, shared_.bound(at(number)).rate_Bps);
     for (const FlowLinks::Pass& pass : shared_.passes(at(number)))
       if (pass.link != rate.group) highest_Bps = std::min(highest_Bps, group.level_Bps * links_[at(pass.link)].spare);
+    if (rate.trunk != kNoTrunk)
+      highest_Bps = std::min(highest_Bps, group.level_Bps * trunks_.spare(rate.trunk, rate.group));
     group.highest_Bps = std::max(highest_Bps, group.level_Bps);
     if (highest_Bps <= group.level_Bps) --rising;
   }

@@ -6,6 +6,7 @@
 #include "sim/engine/event_heap.hpp"
 #include "sim/engine/flow_links.hpp"
 #include "sim/engine/problem.hpp"
+#include "sim/engine/trunks.hpp"
 
 namespace linkcast {
 
@@ -40,7 +41,6 @@ class ManyFlows {
 
  private:
   static constexpr int kNone = -1;
-  static constexpr unsigned kNotFlowing = ~0U;
   struct Piece {  // of a flow's bytes: what it moved while one constraint limited it
     double moved_B = 0;
     int limiter = kOwnCap;
@@ -55,9 +55,9 @@ class ManyFlows {
   };
   struct Rate {  // of a flow, what sharing needs
     double rate_Bps = 0;
-    double known_Bps = 0;            // that loads_Bps_ have
-    int group = kNone;               // constraint that limits it; bound_group(): its bound
-    unsigned stopped = kNotFlowing;  // number of the filling in which it last got a rate
+    double known_Bps = 0;  // that loads_Bps_ have
+    int group = kNone;     // constraint that limits it; bound_group(): its bound
+    int trunk = kNoTrunk;
   };
   struct Filling {  // of a link
     double free_Bps = 0, weight = 0, all_weight = 0;
@@ -88,6 +88,7 @@ class ManyFlows {
   void begin_flows();
   void end_first();
   void free_room(int number);
+  void free_room_on(int link, double weight, const Rate& rate);
   void move_clock(Link& link) const;
   void set_event(int group);
 
@@ -95,16 +96,21 @@ class ManyFlows {
   void fill();
   void begin_filling();
   double level_Bps(int link);
+  void renew(int link);
+  template <class Members>
+  void stop_rising(const Members& members, int rising, double rate_Bps, int group);
   void saturate(int link, double level_Bps);
   void stop(int number, double rate_Bps, int group);
   void regroup(int number, int group);
   bool others_hold();
+  bool is_crowded(const Use& use);
   bool choose_anew();
   void choose(std::vector<int> links);
   void find_highest();
 
   [[nodiscard]] int bound_group() const { return static_cast<int>(links_.size()) - 1; }
-  [[nodiscard]] bool rising(int number) const { return rates_[static_cast<std::size_t>(number)].stopped < filling_; }
+  [[nodiscard]] bool flows(int number) const { return moving_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] bool rising(int number) const { return rises_[static_cast<std::size_t>(number)]; }
   [[nodiscard]] double moved_in_group_B(int number) const;
   [[nodiscard]] int limiter(int number) const;
   void add_piece(Flow& flow, double moved_B, int limiter);
@@ -113,12 +119,14 @@ class ManyFlows {
 
   const Problem* problem_ = nullptr;
   FlowLinks shared_;  // chosen: those that are full or not far from it
+  Trunks trunks_;
   double now_s_ = 0;
   double stale_s_ = 0;  // since when sharing would give other rates; infinite: never
   std::size_t shares_ = 0;
   std::size_t flowing_ = 0;
   std::vector<Flow> flows_;
-  std::vector<Rate> rates_;  // per flow
+  std::vector<Rate> rates_;   // per flow
+  std::vector<bool> moving_;  // per flow
   std::vector<Piece> pieces_;
   std::vector<Link> links_;  // per constraint; the last one: flows at their bounds, whose clock is the time
   EventHeap events_;         // of groups
@@ -128,6 +136,8 @@ class ManyFlows {
   // of sharing
   unsigned filling_ = 0;
   int rising_ = 0;
+  std::vector<bool> rises_;        // per flow; bits, so that those of a million flows are near
+  std::vector<int> to_stop_;       // flows
   std::vector<Filling> fillings_;  // per constraint
   std::vector<Stop> stops_;
   std::vector<int> by_bound_;      // flows, the lowest bound first

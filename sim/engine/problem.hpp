@@ -14,6 +14,8 @@ struct Use {
   double weight = 1;
 };
 
+inline constexpr int kNoTrunk = -1;
+
 /// One step of a transfer. It starts when all of `after` are done and it holds all of `queues`;
 /// then `delay_s` passes during which nothing is consumed; then the bytes flow at the max-min fair rate.
 struct Activity {
@@ -25,13 +27,20 @@ struct Activity {
   /// Exclusive first-in-first-out servers (copy engines), all held from before the delay until the end.
   /// An activity queues at all of them at the moment it becomes ready; ties go to the lower index.
   std::vector<int> queues{};
+  int trunk = kNoTrunk;  ///< of Problem::trunks: what it uses besides
 };
 
 struct Problem {
   std::vector<double> capacity_Bps;  ///< per constraint, > 0
   int queue_count = 0;
   std::vector<Activity> activities;
+  /// Uses that many activities have in common, as all messages from one switch to another. Constraints of trunks are of
+  /// trunks alone.
+  std::vector<std::vector<Use>> trunks{};
 };
+
+/// The same without trunks: each activity has what it uses by itself.
+Problem without_trunks(Problem problem);
 
 /// limited_by value of an activity that ran at its own rate cap, or moved nothing.
 inline constexpr int kOwnCap = -1;

@@ -22,6 +22,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
+#include "sim/engine/many_flows.hpp"
 #include "sim/engine/plan_record.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/run_events.hpp"
@@ -32,6 +33,7 @@
 namespace linkcast {
 
 void FluidSolver::load(const Problem& problem) {
+  if (!problem.trunks.empty()) throw InvariantError("the engine knows no trunks: see without_trunks()");
   engine_.load(problem);
   solution_.start_s.assign(problem.activities.size(), 0);
   solution_.finish_s.assign(problem.activities.size(), 0);
@@ -59,6 +61,8 @@ Solution FluidSolver::take_solution() {
   return std::move(solution_);
 }
 
+FluidModel::FluidModel(bool on_simgrid) : on_simgrid_(on_simgrid), many_(std::make_unique<ManyFlows>()) {}
+
 FluidModel::~FluidModel() {
   if (runs_ > 0) log_.debug("solver fluid: {} activities in {} runs", activities_, runs_);
 }
@@ -74,7 +78,9 @@ Solution FluidModel::run_exactly(const Problem& problem) {
 }
 
 Solution FluidModel::run(const Problem& problem) {
-  Solution solution = !on_simgrid_ && ManyFlows::takes(problem) ? many_.run(problem) : run_exactly(problem);
+  const bool many = !on_simgrid_ && ManyFlows::takes(problem);
+  if (!many && !problem.trunks.empty()) return run(without_trunks(problem));
+  Solution solution = many ? many_->run(problem) : run_exactly(problem);
   if (PlanRecord* record = PlanRecord::current()) record->add(problem, solution);
   ++runs_;
   activities_ += problem.activities.size();
@@ -323,6 +329,7 @@ std::string ask_worker(const std::string& bytes) {
 
 Solution NativeSolver::run(const Problem& problem) {
   check_problem(problem);
+  if (!problem.trunks.empty()) return run(without_trunks(problem));
   Solution solution = read_solution(ask_worker(write_problem(problem)));
   solution.limited_by = fluid_.run(problem).limited_by;
   check_solution(problem, solution);

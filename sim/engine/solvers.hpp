@@ -7,11 +7,12 @@
 #include "sim/base/log.hpp"
 #include "sim/engine/event_source.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/engine/many_flows.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/run_events.hpp"
 
 namespace linkcast {
+
+class ManyFlows;
 
 /// Runs a Problem on the engine: all of it comes at time 0, and it runs to the end. The clock is its own, so that a
 /// result never depends on what ran before. Whoever drives it owns the loop:
@@ -43,7 +44,7 @@ class FluidSolver final : public EventSource {
 class FluidModel final : public Solver {
  public:
   /// @param on_simgrid  SimGrid's main loop moves all of a run, and ManyFlows none
-  explicit FluidModel(bool on_simgrid = false) : on_simgrid_(on_simgrid) {}
+  explicit FluidModel(bool on_simgrid = false);
   /// Says how much it solved.
   ~FluidModel() override;
   Solution run(const Problem& problem) override;
@@ -53,7 +54,7 @@ class FluidModel final : public Solver {
 
   bool on_simgrid_;
   FluidSolver solver_;
-  ManyFlows many_;
+  std::unique_ptr<ManyFlows> many_;
   log::Log log_{"engine"};
   std::size_t runs_ = 0, activities_ = 0;
 };

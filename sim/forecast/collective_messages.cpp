@@ -15,24 +15,28 @@ namespace {
 // Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait
 // longer. source: ours
 constexpr int kDirectRanks = 128, kDirectRanksAsked = 1024;
-// Of more ranks, some hundred links a message would not fit into memory: of the ways of each kind between two cards so
-// many stand for all. source: ours, as in schedules
+// Of more ranks, some hundred links a message would not fit into memory. Those between two switches are then a trunk of
+// all messages there. Where each message is wanted with its links, of the routes of each kind between two cards so many
+// stand for all. source: ours, as in schedules
 constexpr int kAllWaysRanks = 512, kWays = 8;
 constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends at the same time
 
 /// Of all messages together, per byte of one of them.
 std::vector<Use> loads_of(const Problem& problem, const std::vector<int>& keys, double bytes) {
+  std::vector<double> loads_B(keys.size(), 0);
+  activities::add_loads(problem, loads_B);
   std::vector<Use> sums;
-  for (const int key : keys) sums.push_back({key, 0});
-  for (const Activity& message : problem.activities)
-    for (const Use& use : message.uses) sums[at(use.constraint)].weight += use.weight * message.work_B / bytes;
+  for (std::size_t i = 0; i < keys.size(); ++i) sums.push_back({keys[i], loads_B[i] / bytes});
   return sums;
 }
 
 MessageAnswer run_direct(const CollectiveJob& job, MessageParts wanted, Solver& solver) {
   const bool pairs = job.op.every_pair() || job.op.traits().parts == PartSizes::kOfPairs;
-  const bool all = !pairs || job.ranks() <= kAllWaysRanks;
+  const bool few = !pairs || job.ranks() <= kAllWaysRanks,
+             trunks = !few && !wanted.busy && job.machine.routing() == FabricRouting::kAdaptive;
+  const bool all = few || trunks;
   activities::ClusterProblem problem(job.machine, all ? std::numeric_limits<int>::max() : kWays);
+  if (trunks) problem.share_trunks();
   MessageAnswer answer = run_each_message(job, wanted, problem, solver);
   if (!all) answer.most_ways = kWays;
   return answer;

@@ -40,12 +40,14 @@ class Bytewise {
 /// @param alone  nothing else flows: of the links only the slowest counts, the first of equals as the solver takes it
 void add_way(Bytewise& shape, const activities::ProblemBuilder& builder, const std::vector<Hop>& way, bool alone) {
   const Activity flow = activities::channel_activity(builder, way, {1, 1, std::numeric_limits<double>::infinity()});
-  const auto& [delay_s, work_B, rate_cap_Bps, uses, after, queues] = flow;  // a further member belongs into the shape
+  // a further member belongs into the shape
+  const auto& [delay_s, work_B, rate_cap_Bps, uses, after, queues, trunk] = flow;
   shape.add(delay_s);
   shape.add(work_B);
   shape.add(rate_cap_Bps);
   shape.add(after.size());
   shape.add(queues.size());
+  shape.add(trunk);
   if (!alone) {
     shape.add(uses.size());
     for (const Use& use : uses) {

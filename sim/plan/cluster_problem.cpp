@@ -159,6 +159,16 @@ double ClusterProblem::wire_bound_s() {
   return std::max(bound_s, hashed_s);
 }
 
+void add_loads(const Problem& problem, std::vector<double>& loads_B) {
+  std::vector<double> of_trunks_B(problem.trunks.size(), 0);
+  for (const Activity& activity : problem.activities) {
+    for (const Use& use : activity.uses) loads_B[at(use.constraint)] += use.weight * activity.work_B;
+    if (activity.trunk != kNoTrunk) of_trunks_B[at(activity.trunk)] += activity.work_B;
+  }
+  for (std::size_t t = 0; t < of_trunks_B.size(); ++t)
+    for (const Use& use : problem.trunks[t]) loads_B[at(use.constraint)] += use.weight * of_trunks_B[t];
+}
+
 /// Bound by links between switches, if what is hashed shared all its shortest routes evenly.
 double ClusterProblem::spread_bound_s() const {
   std::map<std::pair<int, int>, double> bytes_of;  // by ends
@@ -187,8 +197,7 @@ double ClusterProblem::links_bound_s() {
 
 std::vector<double> ClusterProblem::loads_B() {
   std::vector<double> loads(problem().capacity_Bps.size(), 0);
-  for (const Activity& activity : problem_.activities)
-    for (const Use& use : activity.uses) loads[at(use.constraint)] += use.weight * activity.work_B;
+  add_loads(problem_, loads);
   return loads;
 }
 
@@ -208,6 +217,28 @@ void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
   uses_.clear();
 }
 
+/// Ports at both ends become uses of the next activity, the rest is the trunk.
+int ClusterProblem::trunk_of(const Crossing& crossing, double detoured, int choices) {
+  const Fabric& fabric = cluster_->fabric();
+  whole_.clear();
+  fabric.minimal_way(crossing.from, crossing.to, 0, whole_);
+  const int out = whole_.front(), in = whole_.back();
+  use(cluster_->key_of_fabric_link(out), crossing.weight);
+  use(cluster_->key_of_fabric_link(in), crossing.weight);
+  const auto [known, fresh] = trunk_of_.try_emplace({fabric.link(out).to, fabric.link(in).from, crossing.weight},
+                                                    static_cast<int>(problem_.trunks.size()));
+  if (!fresh) return known->second;
+  std::vector<WeightedLink> links;
+  add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, choices}, links);
+  std::map<int, double> weights;
+  for (const WeightedLink& passed : links)
+    if (passed.link != out && passed.link != in)
+      weights[number(cluster_->key_of_fabric_link(passed.link))] += passed.share * crossing.weight;
+  std::vector<Use>& trunk = problem_.trunks.emplace_back();
+  for (const auto& [constraint, weight] : weights) trunk.push_back({constraint, weight});
+  return known->second;
+}
+
 void ClusterProblem::settle() {
   if (crossings_.empty()) return;
   const Fabric& fabric = cluster_->fabric();
@@ -225,8 +256,12 @@ void ClusterProblem::settle() {
   const Detours detours = endpoint_detours(fabric, busy_s, demands);
   const auto pass = [&](std::size_t i) {
     const Crossing& crossing = crossings_[i];
-    way_.clear();
     const double detoured = detours.shares[demand_of[i]];
+    if (shares_) {
+      problem_.activities[at(crossing.activity)].trunk = trunk_of(crossing, detoured, detours.choices);
+      return;
+    }
+    way_.clear();
     add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, detours.choices, most_ways_}, way_);
     for (const WeightedLink& passed : way_)
       use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);

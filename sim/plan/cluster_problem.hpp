@@ -3,6 +3,8 @@
 // uses are in the Problem, so that its size follows the job and not the machine.
 #include <functional>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +15,9 @@
 #include "sim/plan/transfer.hpp"
 
 namespace linkcast::activities {
+
+/// Bytes of all activities on each constraint.
+void add_loads(const Problem& problem, std::vector<double>& loads_B);
 
 class ClusterProblem {
  public:
@@ -48,6 +53,9 @@ class ClusterProblem {
   void start_in_engine(int from_endpoint, double weight);
   /// These links of the fabric, whatever its routing would take.
   void pass_way(const std::vector<int>& fabric_links, double weight = 1);
+  /// Adaptively routed messages between the same two switches get one trunk of the Problem, over all routes. Set before
+  /// any activity is added; each passes the fabric once.
+  void share_trunks() { shares_ = true; }
   /// Remembers from now on what each pass_fabric() takes.
   void keep_crossings() { keeps_ = true; }
   struct Crossed {
@@ -82,12 +90,12 @@ class ClusterProblem {
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
  private:
-  /// Bytes of all activities on each constraint.
   [[nodiscard]] std::vector<double> loads_B();
   struct Crossing {  ///< of the fabric
     int activity = 0, from = 0, to = 0;
     double weight = 0;
   };
+  int trunk_of(const Crossing& crossing, double detoured, int choices);
   void use(int key, double weight);
   int number(int key);
   void add_uses(int activity, const std::function<void()>& pass);
@@ -109,6 +117,8 @@ class ClusterProblem {
   std::vector<Crossing> crossings_;         ///< whose links are not in the activities yet
   std::vector<Crossing> hashed_;            ///< that take one of several routes by a hash
   std::vector<Crossed> crossed_;
+  bool shares_ = false;
+  std::map<std::tuple<int, int, double>, int> trunk_of_;        ///< by the switches at both ends and the weight
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s
 };
