@@ -126,15 +126,21 @@ def goals(folder: Path, program: Path) -> list[Case]:
     return cases
 
 
+def step(replicas: int, machine: list[str]) -> Case:
+    """Of a transformer, one batch of each replica; 64 GPUs a replica."""
+    options = {"tp": 4, "pp": 16, "dp": replicas, "layers": 32, "batch": replicas, "steps": 1}
+    words = [word for key, value in options.items() for word in ("--option", f"{key}={value}")]
+    return Case(f"scale/step of {64 * replicas:,} GPUs", ["replay", "transformer", *words, *machine, "--nodes", str(16 * replicas)])
+
+
 def scale() -> list[Case]:
     cases = [Case(f"scale/{op}/{kind}", ["predict", "collective", *fabric_edit(kind), "--nodes", str(NODES), "--gpus-per-node", str(GPUS_PER_NODE),
                                          "--op", op, "--size", "2MiB"])
              for op in ("all_reduce", "alltoall") for kind in FABRICS]
-    step = {"tp": 4, "pp": 16, "dp": 256, "layers": 32, "batch": 256, "steps": 1}
-    options = [word for key, value in step.items() for word in ("--option", f"{key}={value}")]
     noisy = ["predict", "collective", "--platform", "leonardo", "--nodes", "256", "--gpus-per-node", "4", "--op", "alltoall", "--size", "2MiB", "--noise", "1", "--samples", "200"]
     return [Case("scale/validate", ["validate"], exit_code=4),  # 4: not all claims hold
-            *cases, Case("scale/step of 16,384 GPUs", ["replay", "transformer", *options, *fabric_edit("dragonfly"), "--nodes", "4096"]),
+            *cases, step(256, fabric_edit("dragonfly")),
+            step(1568, ["--platform", "alps", "--fabric", "dragonfly:nodes=25088,groups=196,global_links=2", "--max-memory", "12GiB"]),
             Case("scale/noise, 200 samples, 1,024 GPUs", noisy)]
 
 
