@@ -35,10 +35,12 @@ void run_events(EventSource& source) {
   long run = on_simgrid ? kShort : 0;
   for (; run < kShort && next_event_s(source) != kNever; ++run) advance(source);
   if (run < kShort) return;
-  const SimGridModule& simgrid = simgrid_module();
-  if (simgrid.is_free()) {
-    simgrid.run(source, next_event_s, advance);
-    return;
+  if (on_simgrid || has_simgrid_module()) {
+    const SimGridModule& simgrid = simgrid_module();
+    if (simgrid.is_free()) {
+      simgrid.run(source, next_event_s, advance);
+      return;
+    }
   }
   while (next_event_s(source) != kNever) advance(source);
 }

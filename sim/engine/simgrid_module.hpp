@@ -18,7 +18,11 @@ struct SimGridModule {
   Solution (*solve)(const Problem& problem);
 };
 
-/// @throws InvariantError  the module is not where this program is, or its libraries are missing
+/// @throws InputError  the module is not where this program is, or its libraries are missing
 const SimGridModule& simgrid_module();
+/// Whether it is there: a wheel has none.
+bool has_simgrid_module();
+/// @throws InputError  it is not there
+void need_simgrid_module();
 
 }  // namespace linkcast

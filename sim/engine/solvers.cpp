@@ -329,6 +329,7 @@ std::string ask_worker(const std::string& bytes) {
 
 Solution NativeSolver::run(const Problem& problem) {
   check_problem(problem);
+  need_simgrid_module();  // the worker could say it by an internal error alone
   if (!problem.trunks.empty()) return run(without_trunks(problem));
   Solution solution = read_solution(ask_worker(write_problem(problem)));
   solution.limited_by = fluid_.run(problem).limited_by;

@@ -13,21 +13,29 @@
 namespace linkcast {
 namespace {
 
-/// Beside the program, above a test's, or where an installation has it.
+constexpr const char* kSimGrid = "liblinkcast_simgrid.so";
+
+/// Beside the program, above a test's, or where an installation has it; empty: it is missing.
 std::filesystem::path module_path(const std::string& module) {
   const std::filesystem::path folder = worker_program().parent_path();
   const std::array<std::filesystem::path, 3> places{folder, folder.parent_path(),
                                                     folder.parent_path() / "lib" / "linkcast"};
   for (const std::filesystem::path& place : places)
     if (std::filesystem::exists(place / module)) return place / module;
-  throw InputError(module + " is missing in " + folder.string() + " and in " + places.back().string() +
-                   ": install all of linkcast, not the program alone");
+  return {};
+}
+
+std::filesystem::path needed_path(const std::string& module) {
+  if (std::filesystem::path path = module_path(module); !path.empty()) return path;
+  throw InputError(module + " is missing in the folder of " + worker_program().string() + " and in ../lib/linkcast: " +
+                   (module == kSimGrid ? "the wheel has no SimGrid, the .deb and a build from source have it"
+                                       : "install all of linkcast, not the program alone"));
 }
 
 }  // namespace
 
 void* module_symbol(const std::string& module, const char* symbol) {
-  void* library = ::dlopen(module_path(module).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* library = ::dlopen(needed_path(module).c_str(), RTLD_LAZY | RTLD_LOCAL);
   void* found = library != nullptr ? ::dlsym(library, symbol) : nullptr;
   if (library == nullptr) throw InputError(module + " cannot be loaded: " + ::dlerror());
   if (found == nullptr) throw InvariantError(module + ": " + ::dlerror());
@@ -36,9 +44,13 @@ void* module_symbol(const std::string& module, const char* symbol) {
 
 const SimGridModule& simgrid_module() {
   static const auto* const module =
-      static_cast<const SimGridModule*>(module_symbol("liblinkcast_simgrid.so", "linkcast_simgrid_module"));
+      static_cast<const SimGridModule*>(module_symbol(kSimGrid, "linkcast_simgrid_module"));
   return *module;
 }
+
+bool has_simgrid_module() { return !module_path(kSimGrid).empty(); }
+
+void need_simgrid_module() { static_cast<void>(needed_path(kSimGrid)); }
 
 namespace {
 

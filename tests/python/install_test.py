@@ -10,6 +10,7 @@ from pathlib import Path
 from program import PROGRAM, ROOT, InFolder, has, main, run
 
 QUERY = {"id": 7, "kind": "collective", "platform": "hgx-h200", "op": "all_reduce", "gpus": [0, 1, 2, 3], "size_B": 2**26}
+LONG = {"kind": "replay", "platform": "hgx-h200", "trace": "h200x4-resnet50", "repeat": 1500, "interval": False}
 WORDS = {
     "data": ("list", "platforms"),
     "samples": ("list", "traces"),
@@ -104,14 +105,38 @@ class Installed(InFolder):
         self.assertIn(done.returncode, (0, 4), done.stderr)
         self.assertEqual(len(list((self.folder / "paper").glob("*.html"))), 1)
 
+    def test_without_simgrid(self):
+        """As the wheel has it: what wants SimGrid says what is missing."""
+        prefix = self.folder / "usr"
+        self.install(prefix)
+        words = ("predict", "p2p", "--platform", "p100-dgx1", "--src", "gpu0", "--dst", "gpu1", "--size", "1GiB")
+        alone = self.ask(prefix, *words)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        for solver in ("native", "fluid_simgrid"):
+            refused = self.ask(prefix, *words, "--solver", solver)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), refused.stderr)
+            self.assertRegex(refused.stderr, r"^error: .*liblinkcast_simgrid\.so is missing .*the wheel has no SimGrid")
+        self.install(prefix, "simgrid")
+        for solver in ("native", "fluid_simgrid"):
+            self.assertEqual(self.ask(prefix, *words, "--solver", solver).stdout, alone.stdout)
+
+    def test_a_long_run_needs_no_simgrid(self):
+        """Beyond four million events SimGrid's main loop moves a run, where it is there."""
+        prefix = self.folder / "usr"
+        self.install(prefix)
+        words = ("predict", "--batch", self.write("long.json", json.dumps(LONG) + "\n"))
+        own = self.ask(prefix, *words)
+        self.assertEqual((own.returncode, own.stdout), (0, run(*words).stdout), own.stderr)
+
     def test_python_package(self):
-        """As a wheel lays it out: program, module and data inside the package."""
+        """As a wheel lays it out: program, module and data inside the package; and SimGrid's module."""
         if not list((PROGRAM.parent / "module").glob("_native*")):
             self.skipTest("the Python module is not built")
         package = self.folder / "site" / "linkcast"
         shutil.copytree(ROOT / "python" / "linkcast", package, ignore=shutil.ignore_patterns("__pycache__"))
         self.install(package)
         self.install(package, "python")
+        self.install(package, "simgrid")
         script = ("import json, linkcast, sys\n"
                   f"query = {QUERY!r}\n"
                   "native = linkcast.predict('p100-dgx1', 'gpu0', 'gpu1', 1024, solver='native').time_s\n"

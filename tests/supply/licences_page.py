@@ -17,16 +17,17 @@ PAGE = parts.ROOT / "docs" / "licences.md"
 MADE_ON = "Debian 12"
 HEAD = f"""# Licences
 
-linkcast is under Apache-2.0 ([LICENSE](../LICENSE)). It ships no other project's code: libraries are the distribution's, and what
-is compiled in from their headers is said below. Written by `python3 tests/supply/licences_page.py --update` on {MADE_ON} from each
+linkcast is under Apache-2.0 ([LICENSE](../LICENSE)). Libraries are the distribution's; what is compiled in from their headers is
+said below. Written by `python3 tests/supply/licences_page.py --update` on {MADE_ON} from each
 package's copyright file (its licence for most files; packages hold files under others, which that file lists) and from pip's
 metadata; a test keeps the list equal to what `.ci/prepare` and `.ci/python/*.lock` install. Versions and hashes:
 `python3 tests/supply/sbom.py > build/sbom.json` writes them as CycloneDX.
 
 Who passes a binary on: SimGrid is LGPL-2.1 and a shared library that is loaded when it is asked for; Debian's build of it brings
-ns-3, which is under the GPL, so that a bundle with both is too ([install.md](install.md)). The wheel and the .deb hold no library:
-`liblinkcast_simgrid.so` is linkcast's own and takes any SimGrid of the soname that it was linked with (LGPL-2.1, section 6 b). The
-wheel holds this page next to the licence, since notices of what is compiled in go with the binary.
+ns-3, which is under the GPL, so that a bundle with both is too. The .deb holds no library: `liblinkcast_simgrid.so` is linkcast's
+own and takes any SimGrid of the soname that it was linked with (LGPL-2.1, section 6 b). The wheel holds neither SimGrid nor that
+module, and copies of the other libraries; their notices, those of what is compiled in and this page are in its `licenses`
+(`tests/supply/notices.py`), their versions in its `sboms`.
 
 | part | for | licence |
 | --- | --- | --- |

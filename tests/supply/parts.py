@@ -3,6 +3,7 @@ files say of them, and Python packages as .ci/python/*.lock pin them."""
 import functools
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,15 +104,30 @@ def python_parts() -> list[Part]:
     return sorted(found.values(), key=lambda part: part.name)
 
 
+def loaded_by(binaries: Iterable[Path]) -> dict[str, str]:
+    """Packages of the shared libraries that these load, by path."""
+    paths = set()
+    for binary in binaries:
+        told = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True).stdout
+        paths |= {Path(path).resolve() for path in re.findall(r"=> (/\S+)", told)}
+    return owners(paths)
+
+
+def owners(paths: set[Path]) -> dict[str, str]:
+    """Package of each file that has one."""
+    names = sorted({name for path in paths for name in (str(path), str(path).removeprefix("/usr"))})
+    told = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
+    return {path: package.split(":")[0].split(",")[0] for package, path in (line.rsplit(": ", 1) for line in told.splitlines())}
+
+
+def archives_in(build: Path) -> set[Path]:
+    """Archives that CMake found for the program."""
+    cache = build / "CMakeCache.txt"
+    return {Path(path).resolve() for path in re.findall(r"_ARCHIVE:FILEPATH=(/\S+)", cache.read_text())} if cache.exists() else set()
+
+
 @functools.cache
 def libraries_of(program: Path) -> dict[str, str]:
     """Packages of the shared libraries that the program and its modules load, and of the archives in it, with their versions."""
-    cache = program.parent / "CMakeCache.txt"
-    found = re.findall(r"_ARCHIVE:FILEPATH=(/\S+)", cache.read_text()) if cache.exists() else []
-    paths = {Path(path).resolve() for path in found}
-    for binary in (program, *program.parent.glob("liblinkcast_*.so")):
-        told = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True).stdout
-        paths |= {Path(path).resolve() for path in re.findall(r"=> (/\S+)", told)}
-    names = sorted({name for path in paths for name in (str(path), str(path).removeprefix("/usr"))})
-    owners = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
-    return {package: version_of(package) for package in sorted({line.split(":")[0].split(",")[0] for line in owners.splitlines()})}
+    found = {**loaded_by([program, *program.parent.glob("liblinkcast_*.so")]), **owners(archives_in(program.parent))}
+    return {package: version_of(package) for package in sorted(set(found.values()))}
