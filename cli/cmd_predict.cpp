@@ -426,6 +426,14 @@ void add_copy_rows(const Json& result, const AddRow& row) {
       row(i == 0 ? "flows" : "", seconds(result["flow_times_s"][i]) + "  " + text(result["transports"][i]));
 }
 
+/// The busiest; JSON has all.
+void add_link_rows(const Json& links, const AddRow& row) {
+  constexpr std::size_t kShown = 8, kPercent = 100;
+  for (std::size_t i = 0; i < std::min(kShown, links.size()); ++i)
+    row(i == 0 ? "links" : "",
+        fmt::format("{}  {:.0f} %", text(links[i]["id"]), kPercent * links[i]["utilisation"].get<double>()));
+}
+
 void print_result(const Json& result) {
   std::vector<std::vector<std::string>> rows;
   const AddRow row = [&](const char* label, const std::string& content) { rows.push_back({label, " " + content}); };
@@ -444,6 +452,7 @@ void print_result(const Json& result) {
   for (const auto& [label, content] : network_rows(result)) row(label.c_str(), content);
   const bool no_link = result["bottleneck"].empty() && result.value("limited_by", "bandwidth") != "bandwidth";
   row("bottleneck", no_link ? text(result["limited_by"]) : joined(result["bottleneck"], "  "));
+  if (result.contains("links")) add_link_rows(result["links"], row);
   print_table(rows);
   print_terms(result);
   print_warnings(result);

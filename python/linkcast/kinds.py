@@ -50,6 +50,7 @@ class Collective(Answer):
     staging_s: float | None  #: of it copies between GPU and host
     reducing_s: float | None  #: of it reducing buffers
     transports: list[str] | None  #: of MPI's messages
+    links: list[dict[str, Any]] | None  #: with utilisation: what it puts on each link, the busiest first, 16384 at most
     seed: int | None  #: of the noise
     samples: int | None  #: draws of noise
     service_level: int | None  #: of the messages

@@ -31,8 +31,8 @@ class Questions:
                    plugin_tuner: bool | None = None, library_topology: str | None = None,
                    p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                    with_: Sequence[dict[str, Any]] | str | None = None, engine: Literal["direct", "reduced"] | None = None,
-                   transport: str | None = None, alternatives: bool | None = None, noise: int | None = None,
-                   samples: int | None = None, service_level: int | None = None,
+                   transport: str | None = None, alternatives: bool | None = None, utilisation: bool | None = None,
+                   noise: int | None = None, samples: int | None = None, service_level: int | None = None,
                    allocation: Literal["packed", "random"] | None = None, allocation_seed: int | None = None,
                    beside: Sequence[dict[str, Any]] | str | None = None) -> kinds.Collective:
         """One collective operation of a communication library: keys("collective") says what each key is."""
@@ -44,8 +44,8 @@ class Questions:
             "nccl_env": nccl_env, "buffer_B": buffer_B, "ll_buffer_B": ll_buffer_B, "ll128_buffer_B": ll128_buffer_B,
             "peer_channels": peer_channels, "shm": shm, "plugin_tuner": plugin_tuner, "library_topology": library_topology,
             "p2p_level": p2p_level, "with": with_, "engine": engine, "transport": transport, "alternatives": alternatives,
-            "noise": noise, "samples": samples, "service_level": service_level, "allocation": allocation,
-            "allocation_seed": allocation_seed, "beside": beside})
+            "utilisation": utilisation, "noise": noise, "samples": samples, "service_level": service_level,
+            "allocation": allocation, "allocation_seed": allocation_seed, "beside": beside})
 
     def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "fluid_simgrid", "native"] | None = None) -> kinds.Fabric:
         """The network between nodes: keys("fabric") says what each key is."""

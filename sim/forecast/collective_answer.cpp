@@ -146,6 +146,7 @@ class Asked {
     if (most_channels_ > 0 && least_channels_ > most_channels_) r.fail("least_channels", "is above most_channels");
     if (r.has("algorithm_file")) read_own(r);
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
+    utilisation_ = r.optional<bool>("utilisation").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
     around_.read_others(machine, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_, r);
@@ -165,6 +166,7 @@ class Asked {
     if ((channels_ > 0 || least_channels_ > 0 || most_channels_ > 0) && forecast.algorithm.starts_with("nvls"))
       forecast.warnings.emplace_back(
           "NVLS has its own number of thread blocks, which no setting of channels changes here");
+    if (utilisation_) forecast.links = link_loads(job(), forecast.device_s, solver);
     return forecast;
   }
 
@@ -278,7 +280,7 @@ class Asked {
   bool plugin_tuner_ = true, shm_ = true;
   std::unique_ptr<Algorithm> own_{};  ///< of a user's file
   std::vector<std::string> file_warnings_{};
-  bool alternatives_ = false;
+  bool alternatives_ = false, utilisation_ = false;
   launch::Launching launching_{};
   Surroundings around_{};
   std::shared_ptr<const Communicator> communicator_{};
@@ -314,16 +316,21 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalo
     r.fail("launch", "is of libraries that run kernels: the times of " + library_id + " hold its calls");
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
+  const bool utilisation = r.optional<bool>("utilisation").value_or(false);
   PlacedCollective first{library_id, op_name, size.size_B()};
   first.transport = job.transport;
   around.read_others(machine, first, ranks, r);
   if (alternatives) around.refuse_alternatives(r);
   r.finish();
-  if (auto forecast = around.forecast(job, solver)) return std::move(*forecast);
+  const auto with_links = [&](CollectiveForecast forecast) {
+    if (utilisation) forecast.links = link_loads(job, forecast.time_s, solver);
+    return forecast;
+  };
+  if (auto forecast = around.forecast(job, solver)) return with_links(std::move(*forecast));
   const CollectiveRun run = run_alone(job, solver);
   CollectiveForecast forecast = forecast_of(job, run);
   if (alternatives && !run.scheduled->times.steady) forecast.alternatives = other_schedules(job, run, solver);
-  return forecast;
+  return with_links(std::move(forecast));
 }
 
 bool has_schedules(const Json& library) {

@@ -148,8 +148,13 @@ KeyTable message_results() {
 }  // namespace
 
 KeyTable collective_results() {
-  return query::joined({query::interval_results(), launch::launch_results(), run_results(), choice_results(),
-                        load_results(), message_results()});
+  return query::joined({query::interval_results(),
+                        launch::launch_results(),
+                        run_results(),
+                        choice_results(),
+                        load_results(),
+                        message_results(),
+                        {links_result()}});
 }
 
 Json to_json(const CollectiveForecast& forecast) {
@@ -168,6 +173,7 @@ Json to_json(const CollectiveForecast& forecast) {
   if (forecast.beside) put_beside(*forecast.beside, forecast.time_s, out);
   if (forecast.messages) put_messages(*forecast.messages, out);
   if (forecast.alternatives) put_alternatives(*forecast.alternatives, out);
+  if (forecast.links) out["links"] = to_json(*forecast.links);
   return out;
 }
 

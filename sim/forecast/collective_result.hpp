@@ -7,6 +7,7 @@
 
 #include "sim/base/object_reader.hpp"
 #include "sim/forecast/launching.hpp"
+#include "sim/forecast/link_loads.hpp"
 #include "sim/forecast/terms.hpp"
 #include "sim/machine/communicator.hpp"
 #include "sim/query/key.hpp"
@@ -75,6 +76,7 @@ struct CollectiveForecast {
   std::optional<Beside> beside{};
   std::optional<Messages> messages{};
   std::optional<Alternatives> alternatives{};
+  std::optional<std::vector<LinkLoad>> links{};
 };
 
 /// The keys of to_json, a row each.

@@ -242,7 +242,13 @@ KeyTable surroundings() {
            .help = "the other algorithms and protocols too; the command line always asks for them",
            .unset = "false",
            .example = "true",
-           .excludes = {}}};
+           .excludes = {}},
+          {.name = "utilisation",
+           .type = ValueType::kFlag,
+           .help = "what each link carries, and the share of the time",
+           .unset = "false",
+           .example = "true",
+           .cli = {.name = "--utilisation"}}};
 }
 
 class CollectiveQuery final : public query::QueryKind {
