@@ -357,10 +357,13 @@ class Served final : public HttpServer {
 
   void reply(const httplib::Request& in, std::function<std::string()> read_body, httplib::Response& out) const {
     const Connection* connection = served_now;
-    write(handler_({in.method, in.path, "", in.get_header_value("Authorization"), in.get_header_value("Host"),
-                    in.get_header_value("Origin"), std::move(read_body),
-                    [connection] { return connection != nullptr && connection->gone(); }}),
-          out);
+    const auto begin = std::chrono::steady_clock::now();
+    HttpReply answer = handler_({in.method, in.path, "", in.get_header_value("Authorization"),
+                                 in.get_header_value("Host"), in.get_header_value("Origin"), std::move(read_body),
+                                 [connection] { return connection != nullptr && connection->gone(); }});
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+    out.set_header("Server-Timing", "linkcast;dur=" + std::to_string(taken.count()));  // pages and proxies read it
+    write(std::move(answer), out);
   }
 
   static void write(HttpReply answer, httplib::Response& out) {

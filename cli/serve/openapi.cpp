@@ -40,6 +40,13 @@ Json own_schemas() {
   Json with = object_schema("a job of others", {{"job", text}, {"gpus", busy}});
   Json state = object_schema("what a node runs",
                              {{"platform", text}, {"busy", busy}, {"with", {{"type", "array"}, {"items", with}}}});
+  Json log = object_schema("what a benchmark printed, and the machine that it should be like",
+                           {{"platform", text},
+                            {"log", text},
+                            {"edits", {{"type", "array"}, {"items", text}}},
+                            {"force", {{"type", "boolean"}}}});
+  log["required"] = {"platform", "log"};
+  log["additionalProperties"] = false;
   state["required"] = {"platform"};
   state["additionalProperties"] = false;
   return {
@@ -48,6 +55,9 @@ Json own_schemas() {
       {"node_states",
        {{"type", "object"}, {"additionalProperties", {{"$ref", std::string(kComponents) + "node_state"}}}}},
       {"forgotten", object_schema("nothing", Json::object())},
+      {"diagnose_body", log},
+      {"diagnosis",
+       object_schema("as `linkcast diagnose --json`, and as text", {{"text", text}, {"files", {{"type", "array"}}}})},
       {"platforms",
        {{"type", "array"}, {"items", object_schema("a platform that is served", {{"id", text}, {"gpus", number}})}}},
       {"schema", {{"type", "object"}, {"description", "JSON Schema, draft 2020-12, or this description"}}},

@@ -245,6 +245,12 @@ struct Service::Endpoint {
   bool open = false;  ///< for load balancers, who have no token, and for what every service of this version says
 
   static std::span<const Endpoint> all();
+  /// The body, as JSON, answered by a worker.
+  template <Json (Placer::*kAnswer)(const Json&)>
+  static HttpReply by_placer(Service& service, const HttpRequest& request) {
+    return service.by_worker(
+        request, [sent = parse_json(request.body, "body")](Placer& placer) { return (placer.*kAnswer)(sent); });
+  }
   /// @returns  nullptr: no such path
   static const Endpoint* find(const std::string& path);
   /// The service as openapi() takes it, with the paths of nodes.
@@ -289,16 +295,10 @@ std::span<const Service::Endpoint> Service::Endpoint::all() {
        [](Service& service, const HttpRequest&) {
          return HttpReply{200, text_of(*service.nodes_.all())};
        }},
-      {"/v1/place", "POST", "the best GPUs for a job", "place_body", "place_result",
-       [](Service& service, const HttpRequest& request) {
-         const Json query = parse_json(request.body, "body");
-         return service.by_worker(request, [query](Placer& placer) { return placer.place(query); });
-       }},
-      {"/v1/query", "POST", "any query of a batch", "query", "result",
-       [](Service& service, const HttpRequest& request) {
-         const Json query = parse_json(request.body, "body");
-         return service.by_worker(request, [query](Placer& placer) { return placer.query(query); });
-       }},
+      {"/v1/place", "POST", "the best GPUs for a job", "place_body", "place_result", by_placer<&Placer::place>},
+      {"/v1/query", "POST", "any query of a batch", "query", "result", by_placer<&Placer::query>},
+      {"/v1/diagnose", "POST", "whether what a benchmark printed is normal", "diagnose_body", "diagnosis",
+       by_placer<&Placer::diagnose>},
       {"/v1/slurm/nodes", "GET", "nodes as Slurm has them, with what was posted", "", "slurm_nodes",
        [](Service& service, const HttpRequest& request) { return service.slurm(request, false); }},
       {"/v1/slurm/place", "POST", "the best node for a job of Slurm", "slurm_job", "slurm_place",

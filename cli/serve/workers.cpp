@@ -5,6 +5,7 @@
 #include <future>
 #include <utility>
 
+#include "cli/serve/log_diagnosis.hpp"
 #include "sim/place/query/place_answer.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/query.hpp"
@@ -103,6 +104,16 @@ Json Placer::place(const Json& asked) {
   return query::answer_or_throw(catalogue_, query, kName, [&](const catalogue::MachinePtr& machine, ObjectReader& r) {
     return placement::to_json(placement::place(catalogue_, placement::read_place_request(machine, r), memory_));
   });
+}
+
+Json Placer::diagnose(const Json& request) {
+  ObjectReader r(request, kName);
+  SentLog sent{platform_of(r), r.required<std::string>("log")};
+  sent.edits = r.optional<std::vector<std::string>>("edits").value_or(sent.edits);
+  sent.force = r.optional<bool>("force").value_or(false);
+  r.finish();
+  refuse({{"platform", sent.platform}, {"edits", sent.edits}}, kName);
+  return diagnose_sent(catalogue_, sent);
 }
 
 int Placer::free_gpus(const Json& node) {

@@ -35,6 +35,8 @@ class Placer {
   Json query(const Json& query);
   /// The same of kind "place", which need not be said.
   Json place(const Json& query);
+  /// A benchmark's output. @param request  {platform, log, edits, force}: see SentLog
+  Json diagnose(const Json& request);
   int free_gpus(const Json& node);
   /// Time of the best placement on a node; kept. @param node  {platform, busy, with}, see NodeStates
   double time_s(const Json& node, const std::string& job, int ranks);

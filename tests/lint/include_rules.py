@@ -33,7 +33,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "validate": QUERY,
     "validate/diagnosis": [*QUERY, "calibrate/import", "validate"],
     "validate/emulation": [*QUERY, "sim/place", "calibrate/import"],
-    "cli/serve": [*QUERY, "sim/place"],
+    "cli/serve": [*QUERY, "sim/place", "validate/diagnosis"],
     "cli": [*FORECAST, "sim/replay", "sim/place", "topologies/formats", "calibrate/fit", "calibrate/pipelines", "calibrate/import",
             "validate", "validate/diagnosis", "validate/emulation", "cli/serve"],
     "python": [*QUERY, "calibrate/pipelines", "validate", "validate/diagnosis"],
@@ -66,7 +66,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_module.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_module.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/log_diagnosis.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]

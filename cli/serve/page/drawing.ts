@@ -1,11 +1,12 @@
 import { select } from "d3-selection";
 import { schemeTableau10 } from "d3-scale-chromatic";
 import { Layout, Place } from "./layout";
+import { step_of } from "./loads";
 import { Cable } from "./types";
-import { rate_text } from "./units";
+import { percent, rate_text } from "./units";
 
 export interface Shown {
-  layout: Layout; members: Set<string>; hot: Set<string>; removed: Set<string>; changed: Set<string>; selected: string; rings: number[][];
+  layout: Layout; members: Set<string>; hot: Set<string>; removed: Set<string>; changed: Set<string>; selected: string; rings: number[][]; loads: Map<string, number>;
 }
 
 export const cable_text = (c: Cable): string => `${c.id}: ${c.count} ${c.kind}, ${rate_text(c.bandwidth_Bps * c.count)} a direction`;
@@ -42,10 +43,11 @@ export function draw(svg: SVGSVGElement, shown: Shown, pick: (id: string) => voi
   };
   for (const { cable, path } of layout.cables) {
     const group = root.append("g");
-    const flags: [string, boolean][] = [["hot", shown.hot.has(cable.id)], ["removed", shown.removed.has(cable.id)], ["changed", shown.changed.has(cable.id)], ["selected", shown.selected === cable.id]];
-    for (const [name, value] of reachable(cable.id, `cable ${cable_text(cable)}`, classes("cable", flags))) group.attr(name, value);
+    const load = shown.loads.get(cable.id), says = load === undefined ? cable_text(cable) : `${cable_text(cable)}, load ${percent(load)}`;
+    const flags: [string, boolean][] = [[`load-${step_of(load ?? 0)}`, load !== undefined], ["hot", shown.hot.has(cable.id)], ["removed", shown.removed.has(cable.id)], ["changed", shown.changed.has(cable.id)], ["selected", shown.selected === cable.id]];
+    for (const [name, value] of reachable(cable.id, `cable ${says}`, classes("cable", flags))) group.attr(name, value);
     listen(group.node(), cable.id);
-    group.append("title").text(cable_text(cable));
+    group.append("title").text(says);
     group.append("path").attr("class", "reach").attr("d", path);
     group.append("path").attr("class", "seen").attr("d", path).attr("stroke-width", Math.min(6, 1 + (cable.bandwidth_Bps * cable.count) / 60e9));
   }
@@ -60,13 +62,14 @@ export function draw(svg: SVGSVGElement, shown: Shown, pick: (id: string) => voi
 
   function device(place: Place): void {
     const group = root.append("g").attr("transform", `translate(${place.x},${place.y})`);
-    const flags: [string, boolean][] = [[place.kind, true], ["member", shown.members.has(place.id)], ["selected", shown.selected === place.id], ["hot", shown.hot.has(place.id)]];
+    const load = shown.loads.get(place.id);
+    const flags: [string, boolean][] = [[place.kind, true], [`load-${step_of(load ?? 0)}`, load !== undefined], ["member", shown.members.has(place.id)], ["selected", shown.selected === place.id], ["hot", shown.hot.has(place.id)]];
     if (place.kind === "node" || place.kind === "fabric") group.attr("class", classes("part", flags));
     else {
       for (const [name, value] of reachable(place.id, place.title, classes("device", flags))) group.attr(name, value);
       listen(group.node(), place.id);
     }
-    group.append("title").text(place.title);
+    group.append("title").text(load === undefined ? place.title : `${place.title}, load ${percent(load)}`);
     group.append("rect").attr("x", -place.w / 2).attr("y", -place.h / 2).attr("width", place.w).attr("height", place.h).attr("rx", 5);
     group.append("text").text(place.label);
   }

@@ -2,6 +2,8 @@ import { show_answer, show_error } from "./answer";
 import { CURVE_SIZES, Point, show_curve } from "./curve";
 import { button, drawing, fill, h, part } from "./dom";
 import { draw } from "./drawing";
+import { drawn_parts, legend, loads_of } from "./loads";
+import { compare, log_form, measured } from "./log";
 import { Actions, kind_between, show_edits, show_selection } from "./edits";
 import { show_exports } from "./exports";
 import { layout_of } from "./layout";
@@ -18,7 +20,8 @@ const field_name = (label: string): string => label.replace(/\W/g, "-");
 
 let question: Question = of_address(location.hash);
 let machine: Machine | null = null, base: Machine | null = null, answer: Answer | null = null;
-let selected = "", joining = "", ring = -1;
+let selected = "", joining = "", ring = -1, with_loads = true;
+let drawn: { line: Point[]; dashed: Point[]; here_B: number } | null = null;
 let asking = new AbortController();
 
 /** Numbers of "0-3,6"; all where nothing is said. */
@@ -66,35 +69,25 @@ function pick(id: string): void {
   document.querySelector<SVGElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
 }
 
-/** Ids of what is drawn of a limit such as gpu0->gpu1, node3/nic0<->plx0, baseboard0->gpu5 or nic10->unit0/rail2. */
-function limits_in(now: Machine, limit: string): string[] {
-  const node = /^(node\d+)\//.exec(limit)?.[1], ends = limit.replace(/^node\d+\//, "").split(/<?[-=]>/);
-  if (node && node !== "node0") return [node];
-  const known = new Set(now.devices.map((d) => d.id)), drawn = ends.filter((end) => known.has(end));
-  if (drawn.length === ends.length) return [ends.join("-"), [...ends].reverse().join("-")];
-  const gpu = drawn.find((id) => id.startsWith("gpu"));
-  if (!gpu) return ["fabric"];
-  const switches = new Set(now.devices.filter((d) => d.kind === "nvswitch").map((d) => d.id));  // all of them at once
-  return now.cables.filter((c) => (c.a === gpu && switches.has(c.b)) || (c.b === gpu && switches.has(c.a))).map((c) => c.id);
-}
-
 function show_machine(): void {
   if (!machine || !base) return;
   const now = new Map(machine.cables.map((c) => [c.id, c])), removed = new Set(base.cables.filter((c) => !now.has(c.id)).map((c) => c.id));
   const were = new Map(base.cables.map((c) => [c.id, c]));
   const changed = new Set(machine.cables.filter((c) => were.get(c.id)?.count !== c.count || were.get(c.id)?.bandwidth_Bps !== c.bandwidth_Bps).map((c) => c.id));
   const ghosts = { ...machine, cables: [...machine.cables, ...base.cables.filter((c) => removed.has(c.id))] };
-  const hot = new Set((answer?.bottleneck ?? []).flatMap((limit) => limits_in(machine!, limit)));
+  const hot = new Set((answer?.bottleneck ?? []).flatMap(drawn_parts(machine)));
+  const loads = with_loads && answer?.links ? loads_of(machine, answer.links) : new Map<string, number>();
   const focused = part("machine").contains(document.activeElement) ? document.activeElement : null, words = focused?.getAttribute("data-id") ?? focused?.textContent;
   const layout = layout_of(ghosts, question.nodes || 1, innerWidth < NARROW ? (machine.gpus > 8 ? 6 : 8) : machine.gpus > 16 ? 12 : 16);
   const channels = answer?.algorithm === "ring" ? answer.channels.filter((channel) => channel.length > 1) : [];
   const rings = ring < 0 ? [] : ring >= channels.length ? channels : [channels[ring]];
   const names = new Set([...members()].map((number) => `gpu${number}`));
-  draw(drawing(), { layout, members: names, hot, removed, changed, selected, rings }, pick);
+  draw(drawing(), { layout, members: names, hot, removed, changed, selected, rings, loads }, pick);
   show_selection(machine, base, selected, joining, names.has(selected), actions);
   show_edits(question.edits, actions);
   const turn = (text: string, to: number, on: boolean): HTMLElement => button(text, () => { ring = to; show_machine(); }, { "aria-pressed": String(on) });
   fill("drawing-tools",
+    answer?.links && button("loads", () => { with_loads = !with_loads; show_machine(); }, { "aria-pressed": String(with_loads) }), loads.size > 0 && legend(),
     ...(channels.length ? [h("span", { class: "quiet" }, "channels:"), turn("none", -1, ring < 0),
       ...channels.slice(0, 8).map((_, i) => turn(String(i), i, ring === i)), turn("all", channels.length, ring >= channels.length)] : []),
     rings.length === 1 ? h("span", { id: "ring" }, [...rings[0], rings[0][0]].join(" \u2192 ")) : "",
@@ -115,6 +108,10 @@ async function curve(asked: Question, gpus: number, signal: AbortSignal): Promis
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return points.sort((a, b) => a.size_B - b.size_B);
+}
+
+function draw_curve(): void {
+  if (drawn) show_curve(drawn.line, drawn.dashed, drawn.here_B, answer ? measured(question.op, answer.ranks) : []);
 }
 
 async function ask(): Promise<void> {
@@ -140,10 +137,13 @@ async function ask(): Promise<void> {
     show_exports(asked, gpus, answer);
     document.body.removeAttribute("aria-busy");
     const [line, dashed] = await Promise.all([curve(asked, gpus, signal), asked.edits.length ? curve(bare, gpus, signal) : []]);
-    if (!signal.aborted) show_curve(line, dashed, bytes_of(asked.size));
+    if (signal.aborted) return;
+    drawn = { line, dashed, here_B: bytes_of(asked.size) };
+    draw_curve();
+    void compare(asked, draw_curve);
   } catch (problem) {
     if (signal.aborted) return;
-    answer = null;
+    answer = drawn = null;
     show_error((problem as Error).message);
     fill("share");
     show_machine();
@@ -180,6 +180,7 @@ function form(all: Choices): void {
 }
 
 async function begin(): Promise<void> {
+  log_form(() => question, draw_curve);
   part("question").addEventListener("submit", (submitted) => submitted.preventDefault());
   try {
     const all = await choices();

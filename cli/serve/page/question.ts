@@ -37,11 +37,11 @@ const concurrent_query = (c: Concurrent): object => ({ op: c.op, size_B: bytes_o
 
 const gpus_of = (q: Question, gpus_of_node: number): string => q.gpus || `0-${gpus_of_node - 1}`;
 
-/** @param size_B  instead of the question's; @throws Error  a size that is none */
-export function collective_query(q: Question, gpus_of_node: number, size_B = bytes_of(q.size)): object {
+/** @param size_B  of a point of the curve, instead of the question's; @throws Error  a size that is none */
+export function collective_query(q: Question, gpus_of_node: number, size_B?: number): object {
   if (Number.isNaN(q.nodes)) throw new Error("nodes: a number from 1 on");
   return {
-    kind: "collective", platform: q.platform, op: q.op, size_B, explain: true,
+    kind: "collective", platform: q.platform, op: q.op, size_B: size_B ?? bytes_of(q.size), ...(size_B === undefined ? { explain: true, utilisation: true } : {}),
     gpus: gpus_of(q, gpus_of_node), ...(q.nodes > 1 ? { nodes: q.nodes } : {}), ...(q.library ? { library: q.library } : {}),
     ...(q.edits.length ? { edits: q.edits } : {}), ...(q.concurrent ? { with: [concurrent_query(q.concurrent)] } : {}),
   };

@@ -1,5 +1,5 @@
 // The service behind the page.
-import { Answer, Machine } from "./types";
+import { Answer, Diagnosis, Machine } from "./types";
 
 export interface Choices { platforms: string[]; ops: string[]; libraries: string[] }
 
@@ -17,8 +17,22 @@ async function read<T>(path: string, body?: object, signal?: AbortSignal): Promi
   return value as T;
 }
 
-export const machine_of = (query: object, signal?: AbortSignal): Promise<Machine> => read("v1/query", query, signal);
-export const answer_of = (query: object, signal?: AbortSignal): Promise<Answer> => read("v1/query", query, signal);
+const MOST_KEPT = 512;
+const kept = new Map<string, unknown>();
+
+/** The same question has the same answer for as long as the program runs. */
+async function remembered<T>(query: object, signal?: AbortSignal): Promise<T> {
+  const key = JSON.stringify(query);
+  if (kept.has(key)) return kept.get(key) as T;
+  const answer = await read<T>("v1/query", query, signal);
+  if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!);
+  kept.set(key, answer);
+  return answer;
+}
+
+export const machine_of = (query: object, signal?: AbortSignal): Promise<Machine> => remembered(query, signal);
+export const answer_of = (query: object, signal?: AbortSignal): Promise<Answer> => remembered(query, signal);
+export const diagnosis_of = (sent: object, signal?: AbortSignal): Promise<Diagnosis> => read("v1/diagnose", sent, signal);
 
 export async function choices(): Promise<Choices> {
   const [platforms, schema] = await Promise.all([read<{ id: string; gpus: number }[]>("v1/platforms"), read<any>("v1/schema")]);
