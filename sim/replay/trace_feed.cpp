@@ -10,7 +10,7 @@ namespace linkcast::replay {
 namespace {
 
 /// Events that are kept before the file is looked through, and those so far are read again: less where many ranks have
-/// launches under way besides.
+/// running launches besides.
 std::size_t most_kept(int ranks) {
   constexpr int kFew = 16;                                // source: ours, as the next two
   constexpr std::size_t kOfMany = 16384, kOfFew = 65536;  // source: 1 and 4 MiB

@@ -101,7 +101,7 @@ class TraceFeed {
     std::string group{};
     const std::vector<int>* members = nullptr;
   };
-  /// Messages with one rank, one way, and one tag; or collectives of one group.
+  /// Messages with one rank in one direction and of one tag; or collectives of one group.
   struct Calls {
     std::uint64_t side = 0;  ///< number of the tag, then twice the peer, one more: sends; or kGroup and its number
     int lane = FedEvent::kNone;
