@@ -206,17 +206,6 @@ std::vector<double> log_errors(const std::vector<Observation>& rows, const std::
   return errors;
 }
 
-/// Residuals relative to what was measured favour the short ones where starts differ: half of the points take longer.
-LinearFit fit_in_the_middle(const std::vector<Observation>& rows, const std::vector<std::string>& names) {
-  LinearFit fit = fit_costs(rows, names);
-  const double factor = std::exp(estimate_median(log_errors(rows, fit.value)).value);
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    fit.value[k] *= factor;
-    fit.stderr_[k] *= factor;
-  }
-  return fit;
-}
-
 /// Points of one start err together: standard errors from fits without each start in turn, where they are larger.
 /// @param starts  one for each row
 /// @source Efron, Stein: The Jackknife Estimate of Variance, Annals of Statistics 9(3), 1981
@@ -229,7 +218,7 @@ void count_starts(const std::vector<Observation>& rows, const std::vector<int>& 
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (starts[i] != start) others.push_back(rows[i]);
     try {
-      const LinearFit one = fit_in_the_middle(others, names);
+      const LinearFit one = fit_costs(others, names);
       for (std::size_t k = 0; k < names.size(); ++k) without[k].push_back(one.value[k]);
     } catch (const InputError&) {  // this start alone tells the costs apart: nothing is known of others
       return;
@@ -352,7 +341,7 @@ class LaunchFit {
     }
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
-    LinearFit found = fit_in_the_middle(rows, names);
+    LinearFit found = fit_costs(rows, names);
     count_starts(rows, starts, names, found);
     const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts);
     const Shrunk shrunk = towards_nearest(names, rows, found.value, spread.of_mean());

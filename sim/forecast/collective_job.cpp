@@ -1,5 +1,7 @@
 #include "sim/forecast/collective_job.hpp"
 
+#include <algorithm>
+
 #include "sim/base/index.hpp"
 #include "sim/plan/link_name.hpp"
 
@@ -10,6 +12,16 @@ namespace {
 // LL128 one with each 120 (models/libraries/SOURCES.md)
 constexpr ChannelBuffers kBuffers{524288, 4915200, 4194304};
 constexpr double kSteps = 8, kShareLL = 0.5, kShareLL128 = 120.0 / 128;
+
+/// Node of the shared machine: those of the job come first, all others follow in its order (PlacedFabric).
+int node_there(std::vector<int> first, int here) {
+  const int count = static_cast<int>(first.size());
+  if (here < count) return first[at(here)];
+  std::sort(first.begin(), first.end());
+  int node = here - count;
+  for (const int of_job : first) node += of_job <= node ? 1 : 0;
+  return node;
+}
 
 }  // namespace
 
@@ -32,10 +44,11 @@ std::string name_of(const CollectiveJob& job, int key) {
 int shared_key(const CollectiveJob& job, const Cluster& shared, int key) {
   if (job.order.empty() || shared.nodes() == 1) return key;
   const int of_node = shared.key(1, 0), first_engine = shared.first_engine_key();
-  if (key < shared.key_of_fabric_link(0)) return shared.key(job.order[at(key / of_node)], key % of_node);
+  if (key < shared.key_of_fabric_link(0)) return shared.key(node_there(job.order, key / of_node), key % of_node);
   if (key < first_engine) return key;
   const int card = (key - first_engine) / 2, nics = shared.nics();
-  return shared.key_of_engine(shared.endpoint(job.order[at(card / nics)], card % nics), (key - first_engine) % 2 == 0);
+  return shared.key_of_engine(shared.endpoint(node_there(job.order, card / nics), card % nics),
+                              (key - first_engine) % 2 == 0);
 }
 
 std::vector<int> nodes_of(const CollectiveJob& job) {

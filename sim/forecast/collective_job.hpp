@@ -46,7 +46,8 @@ struct CollectiveJob {
   int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
   std::string engine{};                 ///< of messages between nodes: direct, reduced; empty: reduced where exact
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
-  /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
+  /// Where node i of `machine` is on the machine that several jobs share, all others after those in its order; empty:
+  /// node i of that one.
   std::vector<int> order{};
   launch::Launching launching{};              ///< who issues its calls; unless said the devices alone
   const Algorithm* own = nullptr;             ///< a user's algorithm, in the place of the library's choice
