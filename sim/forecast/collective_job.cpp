@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/base/index.hpp"
+#include "sim/machine/placed_fabric.hpp"
 #include "sim/plan/link_name.hpp"
 
 namespace linkcast::collective {
@@ -13,14 +13,11 @@ namespace {
 constexpr ChannelBuffers kBuffers{524288, 4915200, 4194304};
 constexpr double kSteps = 8, kShareLL = 0.5, kShareLL128 = 120.0 / 128;
 
-/// Node of the shared machine: those of the job come first, all others follow in its order (PlacedFabric).
-int node_there(std::vector<int> first, int here) {
-  const int count = static_cast<int>(first.size());
-  if (here < count) return first[at(here)];
-  std::sort(first.begin(), first.end());
-  int node = here - count;
-  for (const int of_job : first) node += of_job <= node ? 1 : 0;
-  return node;
+/// Node of the machine that several jobs share.
+int node_there(const CollectiveJob& job, int here) {
+  std::vector<int> sorted = job.order;
+  std::sort(sorted.begin(), sorted.end());
+  return placed_node(job.order, sorted, here);
 }
 
 }  // namespace
@@ -44,10 +41,10 @@ std::string name_of(const CollectiveJob& job, int key) {
 int shared_key(const CollectiveJob& job, const Cluster& shared, int key) {
   if (job.order.empty() || shared.nodes() == 1) return key;
   const int of_node = shared.key(1, 0), first_engine = shared.first_engine_key();
-  if (key < shared.key_of_fabric_link(0)) return shared.key(node_there(job.order, key / of_node), key % of_node);
+  if (key < shared.key_of_fabric_link(0)) return shared.key(node_there(job, key / of_node), key % of_node);
   if (key < first_engine) return key;
   const int card = (key - first_engine) / 2, nics = shared.nics();
-  return shared.key_of_engine(shared.endpoint(node_there(job.order, card / nics), card % nics),
+  return shared.key_of_engine(shared.endpoint(node_there(job, card / nics), card % nics),
                               (key - first_engine) % 2 == 0);
 }
 

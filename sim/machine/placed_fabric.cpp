@@ -34,13 +34,13 @@ PlacedFabric::PlacedFabric(const Fabric& fabric, const std::vector<int>& first, 
   for (std::size_t i = 0; i < first_.size(); ++i) place_.emplace(first_[i], static_cast<int>(i));
 }
 
-int PlacedFabric::node_there(int here) const {
-  const int placed = static_cast<int>(first_.size());
-  if (here < placed) return first_[at(here)];
-  int before = 0, more = placed;  // nodes of first_ that come before it in the fabric: between these two
+int placed_node(const std::vector<int>& first, const std::vector<int>& sorted, int here) {
+  const int placed = static_cast<int>(first.size());
+  if (here < placed) return first[at(here)];
+  int before = 0, more = placed;  // nodes of `first` that come before it in the fabric: between these two
   while (before < more) {
     const int middle = (before + more) / 2;
-    if (sorted_[at(middle)] - middle <= here - placed)
+    if (sorted[at(middle)] - middle <= here - placed)
       before = middle + 1;
     else
       more = middle;

@@ -9,6 +9,9 @@
 
 namespace linkcast {
 
+/// Node of the machine that is number `here`: these first, all others in their order. @param sorted  first, rising
+int placed_node(const std::vector<int>& first, const std::vector<int>& sorted, int here);
+
 /// Every way, link and name is that of the fabric; only endpoints are numbered as the order says.
 class PlacedFabric : public Fabric {
  public:
@@ -44,7 +47,7 @@ class PlacedFabric : public Fabric {
   [[nodiscard]] int placed(int vertex) const {
     return vertex < fabric_.endpoints() ? node_there(vertex / nics_) * nics_ + vertex % nics_ : vertex;
   }
-  [[nodiscard]] int node_there(int here) const;
+  [[nodiscard]] int node_there(int here) const { return placed_node(first_, sorted_, here); }
   [[nodiscard]] int node_here(int there) const;
   // Nothing is as long as the machine has nodes: a replay places a thousand communicators of two.
   const Fabric& fabric_;

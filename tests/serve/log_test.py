@@ -6,21 +6,14 @@ import unittest
 from pathlib import Path
 
 import service
-from service import Service
+from service import Served
 
 LOG = Path("tests/input/pasted/rtx-4090-4.txt")
 FAULTY = Path("tests/input/import/p2p-p100-cuda8.txt")
 
 
-class Logs(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Service("--platform", "rtx-4090", "--platform", "p100-dgx1", "--deadline", "100s")
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.__exit__()
+class Logs(Served):
+    OPTIONS = ("--platform", "rtx-4090", "--platform", "p100-dgx1", "--deadline", "100s")
 
     def sent(self, **body):
         return self.server.post("/v1/diagnose", body)

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import service
-from service import Service
+from service import Served, Service
 
 try:
     import yaml
@@ -57,17 +57,14 @@ def metrics(text: str) -> dict[str, str]:
     return dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
 
 
-class Description(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Service("--platform", "v100-dgx1")
-        status, cls.api = cls.server.ask("GET", "/openapi.json")
-        assert status == 200
+class Description(Served):
+    OPTIONS = ("--platform", "v100-dgx1")
 
     @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.__exit__()
+    def setUpClass(cls):
+        super().setUpClass()
+        status, cls.api = cls.server.ask("GET", "/openapi.json")
+        assert status == 200
 
     def operations(self):
         return [(path, method, one) for path, methods in self.api["paths"].items() for method, one in methods.items()]

@@ -13,20 +13,13 @@ import time
 import unittest
 
 import service
-from service import Service, batch
+from service import Served, Service, batch
 
 PLACE = {"platform": "v100-dgx1", "job": "all_reduce:64MiB", "ranks": 4, "busy": [0, 5]}
 
 
-class Answers(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Service("--platform", "p100-dgx1", "--platform", "v100-dgx1", "--platform", "summit")
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.__exit__()
+class Answers(Served):
+    OPTIONS = ("--platform", "p100-dgx1", "--platform", "v100-dgx1", "--platform", "summit")
 
     def refused(self, status, path, body, *parts, method="POST", headers=None):
         got, answer = self.server.ask(method, path, body, headers)

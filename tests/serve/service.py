@@ -52,6 +52,20 @@ class Service:
         return self.process.wait(timeout=60)
 
 
+class Served(unittest.TestCase):
+    """Tests of one service, which ends well after the last."""
+    OPTIONS: tuple[str, ...] = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Service(*cls.OPTIONS)
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.end() == 0
+        cls.server.__exit__()
+
+
 def batch(query: dict) -> dict:
     """The answer of the command line to the same query."""
     run = subprocess.run([PROGRAM, "predict", "--batch", "/dev/stdin"], input=json.dumps(query) + "\n",

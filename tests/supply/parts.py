@@ -108,16 +108,16 @@ def loaded_by(binaries: Iterable[Path]) -> dict[str, str]:
     """Packages of the shared libraries that these load, by path."""
     paths = set()
     for binary in binaries:
-        told = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True).stdout
-        paths |= {Path(path).resolve() for path in re.findall(r"=> (/\S+)", told)}
+        loads = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True).stdout
+        paths |= {Path(path).resolve() for path in re.findall(r"=> (/\S+)", loads)}
     return owners(paths)
 
 
 def owners(paths: set[Path]) -> dict[str, str]:
     """Package of each file that has one."""
     names = sorted({name for path in paths for name in (str(path), str(path).removeprefix("/usr"))})
-    told = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
-    return {path: package.split(":")[0].split(",")[0] for package, path in (line.rsplit(": ", 1) for line in told.splitlines())}
+    owned = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
+    return {path: package.split(":")[0].split(",")[0] for package, path in (line.rsplit(": ", 1) for line in owned.splitlines())}
 
 
 def archives_in(build: Path) -> set[Path]:
