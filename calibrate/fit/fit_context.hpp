@@ -67,7 +67,7 @@ struct Sample {
   double time_s = 0;
   bool read = false;     ///< pulled by the target
   bool single = false;   ///< from rest, not out of a queue of copies
-  bool both = false;     ///< both ways at once: host copies only, for what a cable carries in both directions together
+  bool both = false;     ///< both ways at once: copies over the host only
   double precision = 0;  ///< of the file it is from: relative standard error beyond its repetitions
   int point = -1;        ///< repetitions of one measured point share it
 };
@@ -160,7 +160,7 @@ void fit_host_memory(FitContext& context, const std::vector<Measurement>& measur
 /// What a library's kernels pay for hops through host memory, from collectives of two GPUs without peer access. Needs
 /// the rates of host copies by kernels and the library's base costs.
 void fit_host_path(FitContext& context, const std::vector<Measurement>& measurements);
-/// What copies that start from rest cost more than those out of a queue.
+/// Copies that start from rest: their cost beyond those out of a queue.
 void fit_single(FitContext& context);
 
 }  // namespace linkcast::fit

@@ -91,10 +91,9 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
   for (const Sample& s : result.samples) {
     const double modelled = is_message(s) ? message_time(result.calibration, s.transport, s.size_B) : simulate(s);
     errors[s.transport + (s.both ? ", both ways" : "")].push_back(std::abs(modelled - s.time_s) / s.time_s);
-    if (s.both) continue;
-    const std::size_t range = range_of(s.size_B);
-    logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
-    double& precision = precisions[{s.transport, range}];
+    const std::pair row{s.transport + (s.both ? kBidirectionalRow : ""), range_of(s.size_B)};
+    logs[row].push_back(std::log(s.time_s / modelled));
+    double& precision = precisions[row];
     precision = std::max(precision, s.precision);
   }
   for (const auto& [transport, list] : errors)

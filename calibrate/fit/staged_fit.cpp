@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -148,7 +149,9 @@ class StagedFit {
 
   void run() {
     if (rates_known() || borrow_rates()) {
-      if (fit_curve(true) || (borrow_curve() && fit_pace())) fit_duplex();
+      if (!fit_curve(true) && !(borrow_curve() && fit_pace())) return;
+      fit_duplex();
+      fit_bidirectional();
       return;
     }
     if (!fit_curve(false) && !borrow_curve()) return;
@@ -390,6 +393,27 @@ class StagedFit {
     context_.set(key::cable_duplex(kind_), kind.value, kind.stderr_);
     for (const auto& [cable, both] : by_cable)
       if (distinct(both, {kind.value, 0})) set_duplex(cable, both);
+  }
+
+  /// What each chunk waits for one in the other direction, where cables carry both at the pace of one.
+  void fit_bidirectional() {
+    const ParameterKey pace = key::range_bandwidth(kStaged, range_), duplex = key::cable_duplex(kind_);
+    if (!context_.has(pace) || !context_.has(duplex) || 2 * context_.value(pace) > context_.value(duplex)) return;
+    std::map<std::pair<bool, FitContext::Key>, std::vector<double>> both;
+    for (const Sample& s : context_.both_ways(kStaged))
+      if (s.size_B >= kPipelined * chunk()) both[{s.single, {s.source, s.target, s.size_B}}].push_back(s.time_s);
+    const std::array alone = {context_.times(kStaged, false), context_.times(kStaged, true)};
+    std::vector<double> waits;
+    for (const auto& [timing_and_key, times] : both) {
+      const auto& [single, key] = timing_and_key;
+      const auto one = alone[single ? 1 : 0].find(key);
+      if (one != alone[single ? 1 : 0].end())
+        waits.push_back((median(times) - median(one->second)) * chunk() / std::get<2>(key));
+    }
+    if (waits.empty()) return;
+    const MedianEstimate wait = estimate_median(waits);
+    if (wait.value > kDistinctSigmas * wait.stderr_)
+      context_.set(key::bidirectional(kStaged), wait.value, wait.stderr_);
   }
 
   /// The cable itself, and the cables of the GPUs below it, which carry the same traffic.

@@ -58,6 +58,7 @@ activities::Transfer transfer_of(const fit::Sample& s) {
   if (s.transport.find("_sm") != std::string::npos) transfer.by = activities::MoveBy::kSm;
   transfer.pageable = s.transport.find("pageable") != std::string::npos;
   transfer.single = s.single;
+  transfer.bidirectional = s.both;
   return transfer;
 }
 

@@ -8,14 +8,20 @@ namespace {
 
 std::set<std::pair<int, int>> bidirectional_gpus(const Cluster& machine, const CopyRequest& request) {
   std::set<std::pair<int, int>> up, both;  // node and device
-  const auto is_gpu = [&](const activities::ClusterEnd& end) {
-    return machine.node().topology().devices[at(end.device)].kind == DeviceKind::kGpu;
+  if (request.copies.size() < 2) return both;
+  const auto over_host = [&](const Copy& copy) {
+    if (copy.message) return false;
+    const std::string natural = activities::runtime_transport(machine.node(), copy.from.device, copy.to.device);
+    const std::string& named = request.inside.transport;
+    return natural == "host" || (named.empty() ? natural : named) == "staged";
+  };
+  const auto is_gpu = [&](int device) {
+    return machine.node().topology().devices[at(device)].kind == DeviceKind::kGpu;
   };
   for (const Copy& copy : request.copies)
-    if (!copy.message && is_gpu(copy.from) && !is_gpu(copy.to)) up.insert({copy.from.node, copy.from.device});
+    if (over_host(copy) && is_gpu(copy.from.device)) up.insert({copy.from.node, copy.from.device});
   for (const Copy& copy : request.copies)
-    if (!copy.message && !is_gpu(copy.from) && up.count({copy.to.node, copy.to.device}) > 0)
-      both.insert({copy.to.node, copy.to.device});
+    if (over_host(copy) && up.count({copy.to.node, copy.to.device}) > 0) both.insert({copy.to.node, copy.to.device});
   return both;
 }
 

@@ -34,6 +34,14 @@ bool to_other_socket(const Platform& platform, const activities::PlannedTransfer
          });
 }
 
+/// Where the scatter of a copy stands: apart for both directions at once, where such copies were measured.
+std::string scatter_row(const Calibration& calibration, const activities::PlannedTransfer& plan, double bytes) {
+  if (!plan.bidirectional) return plan.model;
+  const bool up = plan.model.rfind("d2h", 0) == 0;
+  const std::string row = (up ? "h2d" + plan.model.substr(3) : plan.model) + kBidirectionalRow;
+  return scatter_of_kind(calibration, row, bytes) != nullptr ? row : plan.model;
+}
+
 }  // namespace
 
 void add_copy(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Terms& terms,
@@ -52,7 +60,8 @@ void add_copy(const Platform& platform, const activities::PlannedTransfer& plan,
   if (plan.transport == "staged" && plan.chosen)
     warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
   const Calibration& calibration = platform.calibration();
-  terms.add_largest(term::kMisfit, scatter_of(calibration, plan.model, bytes), scatter_source(calibration, plan.model));
+  const std::string row = scatter_row(calibration, plan, bytes);
+  terms.add_largest(term::kMisfit, scatter_of(calibration, row, bytes), scatter_source(calibration, row));
   const std::string_view source = plan.used.empty() ? kAssumed : source_of(calibration, plan.used.front());
   terms.add_largest(term::kSerialisation, plan.rate_error_s / terms.device_s(), source);  // until a link limits it
   const double far_s = to_other_socket(platform, plan) ? kFarStart * plan.latency_s : 0;

@@ -111,7 +111,7 @@ Transports::Transports(const Calibration& calibration) {
   const auto read = [&](const std::string& name, std::map<std::string, TransportModel>& models) {
     TransportModel model{name, {}};
     while (auto regime = read_regime(calibration, name, model.regimes.size())) model.regimes.push_back(*regime);
-    model.single_s = resolve(calibration, key::single(name), 0).value;
+    model.single = resolve(calibration, key::single(name), 0);
     model.bidirectional = resolve(calibration, key::bidirectional(name), 0);
     if (!model.regimes.empty()) models[name] = std::move(model);
   };

@@ -43,8 +43,8 @@ struct Pace {
 struct TransportModel {
   std::string name;
   std::vector<Regime> regimes;
-  double single_s = 0;       ///< what a copy costs more that starts from rest instead of out of a queue of copies
-  Resolved bidirectional{};  ///< h2d, h2d_sm: what key::bidirectional says, seconds
+  Resolved single{};         ///< what a copy costs more from rest than out of a queue of copies, seconds
+  Resolved bidirectional{};  ///< h2d, h2d_sm, staged: what key::bidirectional says, seconds
   [[nodiscard]] const Regime& regime(double bytes) const;
   /// Never shorter than the longest transfer of an earlier regime. @param rate_Bps  that the links alone would give
   [[nodiscard]] Pace pace(double bytes, double rate_Bps) const;

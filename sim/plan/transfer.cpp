@@ -166,14 +166,18 @@ double ProblemBuilder::payload_rate(const std::vector<int>& links, const Mover& 
   return std::min(rate * kernel_link_share(*platform_, links), kernel_rate(*platform_, links, mover.pulled));
 }
 
-double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mover) {
-  if (mover.by == MoveBy::kSm) return model.single_s;
+double ProblemBuilder::start_extra(PlannedTransfer& plan, const TransportModel& model, const Mover& mover) {
   bool waits = false;
   for (const int queue : mover.queues) {
+    if (mover.by == MoveBy::kSm) break;
     waits = waits || engine_used_[at(queue)];
     engine_used_[at(queue)] = 1;
   }
-  return waits && !mover.pulled ? platform_->transports().engine_turn_s() : model.single_s;
+  const bool turn = waits && !mover.pulled;
+  if (!turn && model.single.calibrated) enter(plan, times(model.single, mover.slow));
+  const double extra = mover.slow * (turn ? platform_->transports().engine_turn_s() : model.single.value);
+  plan.latency_s += extra;
+  return extra;
 }
 
 double ProblemBuilder::resend_s(const std::vector<int>& links) const {
@@ -233,12 +237,8 @@ int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& link
   const double payload_Bps = payload_rate(links, mover);
   const Pace pace = model.pace(bytes, payload_Bps * mover.slow);
   double delay = pace.delay_s * mover.slow;
-  if (single) {
-    const double extra = start_extra(model, mover) * mover.slow;
-    delay += extra;
-    plan.latency_s += extra;
-  }
   enter(plan, times(regime.startup, mover.slow));
+  if (single) delay += start_extra(plan, model, mover);
   enter_rate(plan, regime, bytes, mover.slow, payload_Bps);
   return add_leg(plan, links, bytes, delay, pace.cap_Bps / mover.slow, mover);
 }
@@ -346,19 +346,21 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   both.insert(both.end(), route.down.begin(), route.down.end());
   add_latency(plan, model, slow, both);
   double delay = slow * regime.startup.value;
-  if (transfer.single) {
-    const double extra = slow * start_extra(model, {MoveBy::kDma, false, {out}});
-    delay += extra;
-    plan.latency_s += extra;
-  }
-  const double cap = regime.rate_cap ? regime.rate_cap->value / slow : kInfinity;
+  if (transfer.single) delay += start_extra(plan, model, {MoveBy::kDma, false, {out}, slow});
+  double cap = regime.rate_cap ? regime.rate_cap->value / slow : kInfinity;
   enter_rate(plan, regime, transfer.bytes, slow, lone_rate(both));
+  const Resolved& chunk = platform_->transports().staging_chunk();
+  if (transfer.bidirectional && model.bidirectional.calibrated) {
+    const Resolved wait = times(model.bidirectional, slow);
+    delay += wait.value;
+    cap = chunk.value / (chunk.value / std::min(lone_rate(both), cap) + wait.value);
+    enter(plan, times(wait, std::max(1.0, transfer.bytes / chunk.value)));
+  }
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
     plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}, 1, true});
     return plan;
   }
-  const Resolved& chunk = platform_->transports().staging_chunk();
   plan.used.push_back(chunk);
   const double head = std::min(transfer.bytes, chunk.value);
   int previous = add_leg(plan, route.up, head, delay, kInfinity, {transfer.by, false, {out}, 1, true});
@@ -440,7 +442,9 @@ PlannedTransfer ProblemBuilder::add(const Transfer& transfer) {
   if (transfer.pageable && !kind->copies_host) throw InputError("pageable: only host copies know pageable memory");
   if (transfer.via >= 0 && !kind->relays) throw InputError("via: only transport relay goes through another GPU");
   if (transfer.read && kind->fixed) throw InputError("direction: only copies between two GPUs are read or written");
-  return (this->*kind->add)(transfer);
+  PlannedTransfer plan = (this->*kind->add)(transfer);
+  plan.bidirectional = transfer.bidirectional;
+  return plan;
 }
 
 }  // namespace linkcast::activities

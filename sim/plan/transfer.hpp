@@ -23,7 +23,7 @@ struct Transfer {
   std::optional<bool> read{};
   bool single = false;         ///< starts from rest; false: one of a queue of equal copies
   bool pageable = false;       ///< host copies: memory that is not pinned
-  bool bidirectional = false;  ///< host copies: the same GPU copies in the other direction meanwhile
+  bool bidirectional = false;  ///< host and staged copies: the same GPU copies in the other direction meanwhile
   double chunk_B = 0;          ///< relay: the second copy follows chunk by chunk; 0: after the whole first one
 };
 
@@ -40,6 +40,7 @@ struct PlannedTransfer {
   double rate_error_s = 0;        ///< standard error of the time at the transport's own rate; 0: links limit it
   int cap_link = -1;              ///< link that limits every single flow below its own capacity; -1: none
   bool chosen = false;            ///< an engine or a direction was asked for
+  bool bidirectional = false;     ///< of Transfer
   int executor = -1;              ///< device whose copy engine takes this copy in turn with others; -1: none
   std::vector<Resolved> used{};   ///< start-up and cap parameters that entered
 };
@@ -96,8 +97,8 @@ class ProblemBuilder {
   /// A leg of a transport that has parameters of its own: never shorter than the longest copy of an earlier regime.
   int add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const TransportModel& model,
                const Mover& mover, bool single);
-  /// Seconds a copy needs more than one of a queue of equal copies.
-  double start_extra(const TransportModel& model, const Mover& mover);
+  /// Enters what a copy from rest needs more than one of a queue of equal copies. @returns  seconds
+  double start_extra(PlannedTransfer& plan, const TransportModel& model, const Mover& mover);
   [[nodiscard]] double lone_rate(const std::vector<int>& links) const;
   /// What one copy with nothing else going on gets of payload, bytes/s.
   [[nodiscard]] double payload_rate(const std::vector<int>& links, const Mover& mover) const;

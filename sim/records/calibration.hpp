@@ -67,6 +67,8 @@ struct Calibration {
   [[nodiscard]] const Parameter* find(const std::string& name) const;
 };
 
+/// Rows of "scatter" of copies in both directions at once are named after the transport and this, after h2d for d2h.
+inline constexpr const char* kBidirectionalRow = ".bidirectional";
 /// One row of "scatter". @throws InputError
 Scatter read_scatter(ObjectReader& row);
 

@@ -255,7 +255,8 @@ inline constexpr TransportRow single{
 inline constexpr TransportRow bidirectional{
     {.what = "bidirectional_s",
      .unit = "s",
-     .meaning = "what a host copy waits for one of the same GPU in the other direction; 0 where not measured"}};
+     .meaning = "what a host copy, or a chunk of a staged one, waits for one of the same GPU in the other direction; "
+                "0 where not measured"}};
 inline constexpr TransportRow chunk{{.what = "chunk_B",
                                      .unit = "B",
                                      .meaning = "held in host memory before the second leg; assumed where not measured",

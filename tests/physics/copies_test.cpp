@@ -18,6 +18,7 @@ namespace {
 constexpr double kRate = 400e9, kPcie = 50e9, kBoth = 80e9, kStaging = 40e9;
 constexpr double kStart = 2e-6, kPull = 13e-6, kSingle = 7e-6, kTurn = 3e-6, kHandover = 4e-6;
 constexpr double kBidirectional = 2e-6;
+constexpr double kStagedWait = 5e-6;
 constexpr double kSize = 268435456, kChunk = 1048576;
 constexpr double kShare = (128.0 / 144) / (256.0 / 272);  // payload of a kernel's packets against a copy engine's
 constexpr double kRequests = 16.0 / 144;                  // a load's request packet against its data packet
@@ -61,6 +62,7 @@ Platform machine() {
   set("transport.peer_read.r0.startup_s", kPull, "s");
   set("transport.peer.single_s", kSingle, "s");
   set("transport.h2d.bidirectional_s", kBidirectional, "s");
+  set("transport.staged.bidirectional_s", kStagedWait, "s");
   set("transport.relay.handover_s", kHandover, "s");
   set("transport.staged.chunk_B", kChunk, "B");
   set("transport.staged.r0.bandwidth_Bps", kStaging, "B/s");
@@ -155,9 +157,21 @@ TEST_CASE("where the first of queued copies decides, several picks are run", "[p
 TEST_CASE("staging is limited by its own pace or by the cables", "[physics]") {
   const double ends = kStart + 2 * kChunk / kPcie, steady = kSize - kChunk;
   CHECK_THAT(p2p({{"transport", "staged"}}), WithinRel(ends + steady / kStaging, 1e-9));
-  // Both ways each cable carries up one copy and down the other: the joint capacity of its two directions counts.
+  // Both ways each cable carries up one copy and down the other: the joint capacity of its two directions counts, and
+  // each chunk waits.
   const double both = p2p({{"transport", "staged"}, {"bidirectional", true}});
-  CHECK_THAT(both, WithinRel(kStart + 2 * kChunk / (kBoth / 2) + steady / kStaging, 0.01));
+  const double pace = kChunk / (kChunk / kStaging + kStagedWait);
+  CHECK_THAT(both, WithinRel(kStart + kStagedWait + 2 * kChunk / (kBoth / 2) + steady / pace, 0.01));
+}
+
+TEST_CASE("staged copies wait where a GPU sends and receives", "[physics]") {
+  const auto time_s = [](const Json& list) {
+    return ask(copy::flows_answer, {{"flows", list}, {"transport", "staged"}})["time_s"].get<double>();
+  };
+  constexpr double n = 4096;
+  const double alone = kStart + 2 * n / kPcie;
+  CHECK_THAT(time_s({{"gpu0", "gpu1", n}, {"gpu2", "gpu3", n}}), WithinRel(alone, 1e-9));
+  CHECK_THAT(time_s({{"gpu0", "gpu1", n}, {"gpu1", "gpu2", n}}), WithinRel(kStagedWait + alone, 0.01));
 }
 
 TEST_CASE("a relayed copy in chunks overlaps its two legs", "[physics]") {

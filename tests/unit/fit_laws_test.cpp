@@ -215,6 +215,29 @@ TEST_CASE("bidirectional host copies: what they wait beyond the slower direction
   CHECK(fit(0.8e-6).calibration.find("transport.d2h.bidirectional_s") == nullptr);
 }
 
+TEST_CASE("bidirectional staged copies: what each chunk waits", "[unit][fit]") {
+  constexpr double kStagedChunk = 1 << 20, kCable = 11e9, kPace = 8e9;
+  const auto fit = [](double wait_s, double both_Bps) {
+    std::vector<MeasuredPoint> points;
+    for (double n = 1024; n <= 268435456; n *= 4) {
+      for (const bool down : {true, false})
+        points.push_back(point("host", down ? "host" : "gpu0", down ? "gpu0" : "host", n, 5e-6 + n / kCable));
+      points.push_back(point("host", "host", "gpu0", n, 5e-6 + 2 * n / both_Bps));
+      points.back().bidirectional = true;
+      const double serial = std::min(n, kStagedChunk);
+      const double alone = 2e-5 + serial * 2 / kCable + (n - serial) / kPace;
+      points.push_back(point("staged", "gpu0", "gpu2", n, alone));
+      points.push_back(point("staged", "gpu0", "gpu2", n, alone + wait_s * n / kStagedChunk));
+      points.back().bidirectional = true;
+    }
+    return fitted(dgx1(), {measurement(dgx1(), points)});
+  };
+  const std::string name = "transport.staged.bidirectional_s";
+  CHECK_THAT(parameter(fit(5e-6, 2 * kCable), name).value, WithinRel(5e-6, 1e-6));
+  CHECK(fit(0, 2 * kCable).calibration.find(name) == nullptr);
+  CHECK(fit(5e-6, kCable).calibration.find(name) == nullptr);  // the cable is full
+}
+
 TEST_CASE("copies from rest: what they cost more, up to 1 MiB and where it is not noise", "[unit][fit]") {
   const auto fit = [](double extra, double large_extra) {
     Noise noise(3, 0.001);

@@ -224,7 +224,8 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement, cons
   for (const MeasuredPoint& p : measurement.points) {
     Judged judged;
     judged.group = key_of(p);
-    judged.family = p.transport;
+    judged.family = family_of_copies(p.transport, measurement.timing == CopyTiming::kSingle,
+                                     p.engine == CopyUnit::kCopyEngine && p.direction == CopyDirection::kRead);
     judged.size_B = p.size_B;
     judged.by_host = p.transport == Carrier::kHost || p.transport == Carrier::kStaged;
     for (const std::string& end : {p.source, p.target})

@@ -23,9 +23,13 @@ struct MeasuredNoise {
 // source: measured, all of calibrate/data on one node, by validate/diagnosis/noise.py
 constexpr std::array kMeasured = {
     MeasuredNoise{"peer", {0.033, 0.016}, {0.010, 0.005}, {0.005, 0.004}},
+    MeasuredNoise{"peer from rest", {0.015, 0.042}, {0.025, 0.020}, {0.009, 0.009}},
+    MeasuredNoise{"peer read from rest", {0.094, 0.132}, {0.065, 0.063}, {0.002, 0.020}},
     MeasuredNoise{"relay", {0.051, 0.098}, {0.016, 0.038}, {0.030, 0.027}},
     MeasuredNoise{"staged", {0.051, 0.098}, {0.016, 0.038}, {0.030, 0.027}},
+    MeasuredNoise{"staged from rest", {0.088, 0.156}, {0.064, 0.087}, {0.006, 0.012}},
     MeasuredNoise{"local", {0.039, 0.035}, {0.027, 0.019}, {0.006, 0.010}},
+    MeasuredNoise{"local from rest", {0.011, 0.011}, {0.010, 0.011}, {0.004, 0.010}},
     MeasuredNoise{"host", {0.034, 0.021}, {0.040, 0.020}, {0.016, 0.025}},
     MeasuredNoise{"collective", {0, 0.015}, {0, 0.010}, {0, 0.012}},
 };
@@ -58,9 +62,8 @@ const std::string kCollectives = "collective", kOverHost = "staged";  // familie
 
 std::string family_of(const validate::ComparedPoint& point) {
   if (validate::asks_collective(point.query)) return kCollectives;
-  for (const MeasuredNoise& row : kMeasured)
-    if (row.family == point.transport) return point.transport;
-  return kOverHost;  // flows contend like them; messages go by the processor or the network
+  return family_of_copies(point.transport, point.query.value("timing", "") == "single",
+                          point.variant.starts_with("copy_engine read"));
 }
 
 }  // namespace
@@ -68,6 +71,15 @@ std::string family_of(const validate::ComparedPoint& point) {
 // source: ours, after the files above: the noisiest has 2 to 3 times the scatter of all together, one of 10 to 100
 // draws
 const double kNoiseFreedom = 4;
+
+std::string family_of_copies(const std::string& transport, bool from_rest, bool engine_reads) {
+  const bool read = from_rest && engine_reads && transport == "peer";
+  const std::string family = transport + (read ? " read" : "") + (from_rest ? " from rest" : "");
+  for (const std::string& known : {family, transport})
+    for (const MeasuredNoise& row : kMeasured)
+      if (row.family == known) return known;
+  return kOverHost;  // flows contend like them; messages go by the processor or the network
+}
 
 Scatter scatter_of(const std::string& family, double size_B) {
   for (const MeasuredNoise& row : kMeasured)
@@ -81,7 +93,7 @@ Judged judged(const validate::ComparedPoint& point) {
   Judged judged;
   judged.family = family_of(point);
   const bool collective = judged.family == kCollectives;
-  judged.by_host = judged.family == Spelled(Carrier::kHost).name() || judged.family == kOverHost;
+  judged.by_host = judged.family == Spelled(Carrier::kHost).name() || judged.family.starts_with(kOverHost);
   judged.place = collective ? point.query.value("gpus", Json()).dump() : way_of(point.links);
   judged.group = point.transport + "|" + point.variant + "|" + (collective ? "" : judged.place);
   for (const char* end : {"src", "dst"}) {

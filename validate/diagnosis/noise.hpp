@@ -27,6 +27,8 @@ struct Judged {
   Scatter scatter{};
 };
 
+/// @param engine_reads  by copy engines of the target
+std::string family_of_copies(const std::string& transport, bool from_rest, bool engine_reads);
 Scatter scatter_of(const std::string& family, double size_B);
 /// Standard deviation of ln(time) that two machines of one type differ by.
 double box_sigma(bool by_host);

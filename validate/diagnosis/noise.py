@@ -76,25 +76,31 @@ def of_devices(cells_of_sizes: dict[float, dict], wanted: str) -> tuple[float, f
     return both, total - both
 
 
+def family_of(transport: str, variant: str, single: bool) -> str:
+    read = "read " if single and transport == "peer" and variant.startswith("copy_engine read") else ""
+    return transport + " " + read + "from rest" if single else transport
+
+
 def copies(comparisons: list[dict]) -> None:
     gpu, own = collections.defaultdict(list), collections.defaultdict(list)
     for comparison in comparisons:
         of_file = collections.defaultdict(list)
         alone = collections.defaultdict(dict)
+        single = "single" in comparison["file"]
         for (transport, variant, size), cells in residuals(comparison.get("points", [])).items():
             if transport in ("peer", "staged"):
-                of_file[transport, range_of(size)].append(ends_and_rest(cells))
+                of_file[family_of(transport, variant, single), range_of(size)].append(ends_and_rest(cells))
             else:
                 alone[transport, variant][size] = cells
-        for (transport, _), sizes in alone.items():
+        for (transport, variant), sizes in alone.items():
             for name in {range_of(size) for size in sizes}:
-                of_file[transport, name].append(of_devices(sizes, name))
+                of_file[family_of(transport, variant, single), name].append(of_devices(sizes, name))
         for key, values in of_file.items():
             gpu[key].append(statistics.mean(value[0] for value in values))
             own[key].append(statistics.mean(value[1] for value in values))
     print("copies: standard deviation of a GPU, of the rest, largest file over all")
     for key in sorted(own):
-        print(f"  {key[0]:8}{key[1]:10}{len(own[key]):3} files  {math.sqrt(statistics.mean(gpu[key])):.3f}  "
+        print(f"  {key[0]:20}{key[1]:10}{len(own[key]):3} files  {math.sqrt(statistics.mean(gpu[key])):.3f}  "
               f"{math.sqrt(statistics.mean(own[key])):.3f}  {math.sqrt(max(own[key]) / max(statistics.mean(own[key]), 1e-12)):.1f}")
 
 
@@ -138,8 +144,7 @@ def main() -> None:
     parser.add_argument("--program", default="build/linkcast")
     program = parser.parse_args().program
     files = sorted((ROOT / "calibrate/data").glob("*/*.json"))
-    copies(compared(program, [file for file in files if any(word in file.name for word in COPIES) and "single" not in file.name
-                              and "printed" not in file.name]))
+    copies(compared(program, [file for file in files if any(word in file.name for word in COPIES) and "printed" not in file.name]))
     collectives()
     sizes(compared(program, [file for file in files if file.name.startswith(("nccl-2", "tartan-nccl")) or "nccl_ops" in file.name]))
 
