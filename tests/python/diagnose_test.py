@@ -165,6 +165,13 @@ class HealthyTables(InFolder):
                     self.assertNotEqual(verdicts[-1], "faulty")
         self.assertGreaterEqual(verdicts.count("normal"), len(verdicts) // 2, verdicts)
 
+    def test_copies_of_machines_that_were_not_fitted_are_not_faulty(self):
+        for host, platform in (("h100-pair-b", "hgx-h100"), ("h200-pair-b", "hgx-h200")):
+            for file in sorted((program.ROOT / "calibrate/data" / host).glob("*_copy*.json")):
+                with self.subTest(file=file.name):
+                    done = run("diagnose", "--platform", platform, str(file), "--json")
+                    self.assertIn(json.loads(done.stdout)["files"][0]["verdict"], ("normal", "cannot tell"))
+
     def test_more_nodes_than_were_measured_are_not_faulty(self):
         self.assertEqual(self.verdict("alps", nodes_log({8 << k: time for k, time in enumerate(ALPS_64)}, 64, 4, "22304")), "cannot tell")
         self.assertEqual(self.verdict("abci-a100", nodes_log({4 << k: time for k, time in enumerate(ABCI_8)}, 8, 8, "20804")), "cannot tell")
