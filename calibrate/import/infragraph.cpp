@@ -30,7 +30,9 @@ std::string model_of(const std::string& description) {
 class Reader {
  public:
   Reader(const ImportRequest& request, const TopologyRequest& checked)
-      : request_(checked), device_(read_device(request.files.front(), checked.option("device"))) {}
+      : request_(checked), device_(read_device(request.files.front(), checked.option("device"))) {
+    notes_ = device_.notes;
+  }
 
   Json run() {
     drop_passive();
@@ -49,6 +51,10 @@ class Reader {
                     "InfraGraph link '" + link.name + "', taken as one direction" +
                         (cable.note.empty() ? "" : "; " + cable.note));
     }
+    for (const Component& part : device_.components)
+      if (part.type == "xpu" && model_of_gpu(part) != model_of(part.description))
+        notes_.push_back("assumed: '" + part.name + "' is " + model_of_gpu(part) +
+                         (request_.option("gpu") ? ", as the option says" : ", by the name of the device"));
     std::string source = "InfraGraph device '" + device_.name + "'";
     for (const std::string& note : notes_) source += "; " + note;
     for (const std::string& other : device_.others) source += "; device '" + other + "' is left out";
@@ -70,10 +76,12 @@ class Reader {
   void drop_passive();
   void name_nodes();
   void write_device(const Node& node, const std::string& id);
+  [[nodiscard]] std::string model_of_gpu(const Component& gpu) const;
   [[nodiscard]] int sm_of(const Component& gpu) const;
   [[nodiscard]] std::string vendor_of(const Component& cpu) const;
   void gpu_facts(const Node& gpu, Ends& ends) const;
-  [[nodiscard]] int accelerator_edges(const Node& gpu) const;
+  [[nodiscard]] std::vector<const Edge*> accelerator_edges(const Node& node) const;
+  [[nodiscard]] double trunk(const Node& node) const;
   [[nodiscard]] Ends ends_of(const Edge& edge) const;
 
   const TopologyRequest& request_;
@@ -143,13 +151,22 @@ void Reader::name_nodes() {
   }
 }
 
+/// The model of a GPU: what the user says, its description, else the device's name ("dgx_gb200").
+std::string Reader::model_of_gpu(const Component& gpu) const {
+  if (const auto option = request_.option("gpu")) return *option;
+  const std::string own = model_of(gpu.description);
+  if (find_gpu_model(own) || request_.option("sm")) return own;
+  std::string words = device_.name;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  const auto model = find_gpu_model(words);
+  return model ? std::string(model->words) : own;
+}
+
 int Reader::sm_of(const Component& gpu) const {
   static const Regex capability("; compute capability ([0-9]{1,3})\\.([0-9])");
   if (const Match match = capability.find(gpu.description)) return std::stoi(match[1] + match[2]);
   if (const auto sm = request_.number("sm")) return *sm;
-  for (const std::string& name : {request_.option("gpu").value_or(""), gpu.description})
-    if (!name.empty())
-      if (const auto model = find_gpu_model(name)) return model->sm;
+  if (const auto model = find_gpu_model(model_of_gpu(gpu))) return model->sm;
   throw InputError(device_.file, gpu.pointer + "/description",
                    "does not say which GPUs these are: add option gpu=MODEL, e.g. gpu=H100, or option sm=90");
 }
@@ -171,7 +188,7 @@ void Reader::write_device(const Node& node, const std::string& id) {
   const Component& part = component(node);
   const std::string model = model_of(part.description);
   const std::map<std::string, std::function<void()>> writers{
-      {"xpu", [&] { writer_.gpu(std::stoi(id.substr(3)), model, sm_of(part)); }},
+      {"xpu", [&] { writer_.gpu(std::stoi(id.substr(3)), model_of_gpu(part), sm_of(part)); }},
       {"cpu", [&] { writer_.cpu(id, model, vendor_of(part)); }},
       {"nic", [&] { writer_.device(id, "nic", model); }}};
   if (const auto writer = writers.find(part.type); writer != writers.end()) return writer->second();
@@ -184,18 +201,35 @@ void Reader::write_device(const Node& node, const std::string& id) {
 
 void Reader::gpu_facts(const Node& gpu, Ends& ends) const {
   ends.sm = sm_of(component(gpu));
-  const auto model = find_gpu_model(request_.option("gpu").value_or(model_of(component(gpu).description)));
-  if (model) ends.pcie = model->pcie_generation;
-  if (model) ends.gpu_links = model->nvlinks;
+  ends.gpu = model_of_gpu(component(gpu));
+  const auto model = find_gpu_model(ends.gpu);
+  if (!model) return;
+  ends.pcie = model->pcie_generation;
+  ends.gpu_links = model->nvlinks;
+  ends.chip_Bps = model->chip_Bps;
 }
 
-int Reader::accelerator_edges(const Node& gpu) const {
-  const auto same = [&](const Node& node) { return !(node < gpu) && !(gpu < node); };
-  return static_cast<int>(std::count_if(device_.edges.begin(), device_.edges.end(), [&](const Edge& edge) {
-    if (!same(edge.a) && !same(edge.b)) return false;
-    return !is(edge.a, "cpu") && !is(edge.b, "cpu") &&
-           is_accelerator_link(device_.links[static_cast<std::size_t>(edge.link)]);
-  }));
+/// Edges of a node on which NVLinks can be, in their order.
+std::vector<const Edge*> Reader::accelerator_edges(const Node& node) const {
+  std::vector<const Edge*> edges;
+  for (const Edge& edge : device_.edges)
+    if ((edge.a == node || edge.b == node) && !is(edge.a, "cpu") && !is(edge.b, "cpu") &&
+        is_accelerator_link(device_.links[static_cast<std::size_t>(edge.link)]))
+      edges.push_back(&edge);
+  return edges;
+}
+
+/// NVLinks of the GPUs on a switch for each of its edges to other switches.
+double Reader::trunk(const Node& node) const {
+  double gpu_links = 0, trunks = 0;
+  for (const Edge* edge : accelerator_edges(node)) {
+    const Node& far = edge->a == node ? edge->b : edge->a;
+    if (!is(far, "xpu")) ++trunks;
+    if (!is(far, "xpu")) continue;
+    const auto model = find_gpu_model(model_of_gpu(component(far)));
+    if (model) gpu_links += static_cast<double>(model->nvlinks) / static_cast<double>(accelerator_edges(far).size());
+  }
+  return trunks > 0 ? gpu_links / trunks : 0;
 }
 
 Ends Reader::ends_of(const Edge& edge) const {
@@ -205,13 +239,19 @@ Ends Reader::ends_of(const Edge& edge) const {
   for (const Node& node : {edge.a, edge.b}) {
     if (is(node, "xpu")) {
       gpu_facts(node, ends);
-      ends.gpu_edges = accelerator_edges(node);
+      const auto edges = accelerator_edges(node);
+      ends.a_gpu = true;
+      ends.gpu_edges = static_cast<int>(edges.size());
+      ends.gpu_edge = static_cast<int>(std::find(edges.begin(), edges.end(), &edge) - edges.begin());
+      ends.switched = std::all_of(edges.begin(), edges.end(),
+                                  [&](const Edge* e) { return is(e->a, "switch") || is(e->b, "switch"); });
     }
     if (is(node, "cpu")) ends.vendor = vendor_of(component(node));
   }
   if (ends.sm > 0) return ends;
   const auto gpu = std::find_if(ids_.begin(), ids_.end(), [&](const auto& item) { return is(item.first, "xpu"); });
   gpu_facts(gpu->first, ends);  // between others: what the GPUs of this machine have
+  if (is(edge.a, "switch") && is(edge.b, "switch")) ends.trunk = std::min(trunk(edge.a), trunk(edge.b));
   return ends;
 }
 

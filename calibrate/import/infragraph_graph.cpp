@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
-#include <cmath>
+#include <map>
 #include <set>
 
 #include "sim/base/regex.hpp"
-#include "sim/machine/topology.hpp"
-#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::infragraph {
 namespace {
@@ -33,15 +29,23 @@ std::string chosen(ObjectReader& r, const std::vector<std::string>& allowed) {
 }
 
 const std::string kCustom = "custom";  // type of a component that says its own
+const std::string kDevice = "device";  // type of one that is a device of the file
+
+/// As the package's blueprints call NVSwitches.
+bool is_nvswitch_name(const std::string& text) {
+  static const Regex pattern(R"((?i)nv-?_?(l|link)?-?_?sw(itch)?[0-9]*)");
+  return bool{pattern.whole(text)};
+}
 
 Component read_component(ObjectReader r) {
   Component c{r.required<std::string>("name"), text_or_empty(r, "description"), "", r.required<int>("count"),
               r.pointer()};
   if (c.count < 1 || c.count > kMostNodes) r.fail("count", fmt::format("must be from 1 to {}", kMostNodes));
-  c.type = chosen(r, {kCustom, "device", "cpu", "xpu", "nic", "memory", "port", "switch"});
-  if (c.type == kCustom) c.type = r.object(kCustom).required<std::string>("type");
-  static const Regex nvswitch(R"((?i)nv-?_?(l|link)?-?_?sw(itch)?[0-9]*)");  // of the package's blueprints
-  if (nvswitch.whole(c.type) || (nvswitch.whole(c.name) && c.type == kCustom)) c.type = "switch";
+  c.type = chosen(r, {kCustom, kDevice, "cpu", "xpu", "nic", "memory", "port", "switch"});
+  if (c.type == kCustom)
+    if (auto custom = r.optional_object(kCustom)) c.type = text_or_empty(*custom, "type");
+  if (c.type.empty()) c.type = kCustom;
+  if (is_nvswitch_name(c.type) || (is_nvswitch_name(c.name) && c.type == kCustom)) c.type = "switch";
   return c;
 }
 
@@ -99,39 +103,201 @@ std::optional<std::vector<int>> sliced(const std::string& text, int count) {
   return indices;
 }
 
-/// "xpu[0:4]" to its nodes.
-std::vector<Node> endpoint(const Device& device, ObjectReader r) {
-  if (r.has("device") && !text_or_empty(r, "device").empty())
-    r.fail("device", "a device inside a device is not read: write its components into the outer one");
-  const auto text = r.required<std::string>("component");
-  const std::size_t open = text.find('[');
-  const std::string name = text.substr(0, open);
-  const auto found = std::find_if(device.components.begin(), device.components.end(),
-                                  [&](const Component& c) { return c.name == name; });
-  if (found == device.components.end()) r.fail("component", "'" + name + "' is no component of '" + device.name + "'");
-  const bool closed = open == std::string::npos || text.back() == ']';
-  const std::string slice = open == std::string::npos ? "" : text.substr(open + 1, text.size() - open - 2);
-  const auto indices = closed ? sliced(slice, found->count) : std::nullopt;
-  if (!indices || indices->empty())
-    r.fail("component", fmt::format("'{}' is no slice of the {} {}", text, found->count, name));
-  std::vector<Node> nodes;
-  for (const int i : *indices) nodes.push_back({static_cast<int>(found - device.components.begin()), i});
-  return nodes;
+/// Meaning of a name inside a device: a component, or a device that the outer one is composed of.
+struct Entry {
+  int count = 0;      ///< in one copy of the device
+  int component = 0;  ///< of the result; with `inside` unused
+  int inside = -1;    ///< the scope of the composed device
+};
+
+/// A device, once for each place where the machine has it, with all its copies there.
+struct Scope {
+  std::size_t device = 0;
+  std::map<std::string, Entry> entries;
+  int copies = 1;
+  int first_link = 0;
+  int one = -1;     ///< the component that each copy of it is as a whole: an adapter, a switch
+  int per_one = 1;  ///< copies of this device in one of that component
+};
+
+/// @source  infragraph_service.py of the package: components of the type device are the device of the same name
+class DeviceReader {
+ public:
+  DeviceReader(const std::string& path, std::vector<ObjectReader> devices) : path_(path), devices_(std::move(devices)) {
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+      if (!by_name_.emplace(devices_[i].required<std::string>("name"), i).second)
+        devices_[i].fail("name", "a second device of this name");
+  }
+
+  Device read(const std::optional<std::string>& name) {
+    const std::size_t picked = pick(name);
+    device_.file = path_;
+    device_.name = devices_[picked].required<std::string>("name");
+    device_.description = text_or_empty(devices_[picked], "description");
+    add(picked, "", Scope{}, 0);
+    for (int scope = 0; scope < static_cast<int>(scopes_.size()); ++scope)
+      for (ObjectReader& e : devices_[scopes_[static_cast<std::size_t>(scope)].device].objects("edges"))
+        for (int copy = 0; copy < scopes_[static_cast<std::size_t>(scope)].copies; ++copy) read_edge(e, scope, copy);
+    for (const auto& [other, index] : by_name_)
+      if (!used_.count(index)) device_.others.push_back(other);
+    return device_;
+  }
+
+ private:
+  std::size_t pick(const std::optional<std::string>& name);
+  bool holds(std::size_t device, const std::string& type, int depth = 0);
+  std::string type_as_one(std::size_t device);
+  int add(std::size_t device, const std::string& prefix, Scope scope, int depth);
+  Entry& find(ObjectReader& r, Scope& scope, const std::string& name);
+  std::vector<Node> nodes(ObjectReader& r, int scope, const std::vector<int>& copies, const std::string& path);
+  std::vector<Node> endpoint(ObjectReader r, int scope, int copy);
+  void read_edge(ObjectReader& r, int scope, int copy);
+
+  const std::string path_;
+  std::vector<ObjectReader> devices_;
+  std::map<std::string, std::size_t> by_name_;
+  std::set<std::size_t> used_;
+  std::vector<Scope> scopes_;
+  std::set<std::tuple<Node, Node, int>> seen_;
+  Device device_;
+};
+
+constexpr int kDeepest = 10;  // devices in devices: more is a circle
+
+/// Has a component of this type, also in what it is composed of.
+bool DeviceReader::holds(std::size_t device, const std::string& type, int depth) {
+  if (depth > kDeepest) devices_[device].fail("components", "the device is composed of itself");
+  for (ObjectReader& r : devices_[device].objects("components")) {
+    const Component c = read_component(r);
+    if (c.type == type) return true;
+    if (const auto inner = by_name_.find(c.name); c.type == kDevice && inner != by_name_.end())
+      if (holds(inner->second, type, depth + 1)) return true;
+  }
+  return false;
 }
 
-void read_edge(ObjectReader r, Device& device, std::set<std::tuple<Node, Node, int>>& seen) {
+/// The type of a device that is one node here, whatever it holds; empty for one whose components count.
+std::string DeviceReader::type_as_one(std::size_t device) {
+  static const Regex adapter("(?i)\\b(nic|hca|dpu)\\b|connectx|bluefield|network (adapter|interface)"),
+      plug("(?i)transceiver|[qo]?sfp"), fabric("(?i)switch");
+  ObjectReader& r = devices_[device];
+  const std::string words = r.required<std::string>("name") + " " + text_or_empty(r, "description");
+  if (holds(device, "xpu")) return "";
+  if (plug.find(words)) return "port";
+  if (adapter.find(words)) return "nic";
+  if (holds(device, "memory") || !holds(device, "port")) return "";
+  return fabric.find(words) ? "switch" : "nic";
+}
+
+int DeviceReader::add(std::size_t device, const std::string& prefix, Scope scope, int depth) {
+  ObjectReader& r = devices_[device];
+  if (depth > kDeepest) r.fail("components", "the device is composed of itself");
+  used_.insert(device);
+  scope.device = device;
+  scope.first_link = static_cast<int>(device_.links.size());
+  for (ObjectReader& l : r.objects("links")) device_.links.push_back(read_link(l));
+  const int own = static_cast<int>(scopes_.size());
+  scopes_.push_back(scope);
+  for (ObjectReader& item : r.objects("components")) {
+    Component c = read_component(item);
+    Entry entry{c.count};
+    if (static_cast<std::int64_t>(c.count) * scope.copies > kMostNodes)
+      item.fail("count", fmt::format("more than {} in all devices", kMostNodes));
+    const auto inner = by_name_.find(c.name);
+    if (c.type == kDevice && inner == by_name_.end())
+      item.fail("name", "is composed of '" + c.name + "', which is no device of the file");
+    const std::string name = c.name;
+    const std::string as_one = c.type == kDevice ? type_as_one(inner->second) : "";
+    c.count *= scope.copies;
+    c.name = prefix + c.name;
+    entry.component = static_cast<int>(device_.components.size());
+    Scope inside;
+    inside.copies = c.count;
+    if (scope.one >= 0) {
+      inside.one = entry.component = scope.one;
+      inside.per_one = scope.per_one * entry.count;
+    } else if (c.type != kDevice || !as_one.empty()) {
+      if (!as_one.empty()) {
+        inside.one = entry.component;
+        device_.notes.push_back("assumed: device '" + name + "' is one " + as_one);
+        c.type = as_one;
+      }
+      device_.components.push_back(c);
+    }
+    if (c.type == kDevice || !as_one.empty()) entry.inside = add(inner->second, c.name + "_", inside, depth + 1);
+    if (!scopes_[static_cast<std::size_t>(own)].entries.emplace(name, entry).second)
+      item.fail("name", "a second component of this name");
+  }
+  return own;
+}
+
+/// The published library calls a component 'nvsw' and its ends 'nvlsw': taken where one alone can be meant.
+Entry& DeviceReader::find(ObjectReader& r, Scope& scope, const std::string& name) {
+  if (const auto found = scope.entries.find(name); found != scope.entries.end()) return found->second;
+  std::vector<std::string> alike;
+  for (const auto& [known, entry] : scope.entries)
+    if (is_nvswitch_name(known)) alike.push_back(known);
+  if (!is_nvswitch_name(name) || alike.size() != 1)
+    r.fail("component",
+           "'" + name + "' is no component of '" + devices_[scope.device].required<std::string>("name") + "'");
+  const std::string note = "assumed: ends '" + name + "', which is no component, are '" + alike.front() + "'";
+  if (std::find(device_.notes.begin(), device_.notes.end(), note) == device_.notes.end()) device_.notes.push_back(note);
+  return scope.entries.at(alike.front());
+}
+
+/// "xpu[0:4]", "tray[1].xpu[0]" to nodes, in these copies of a device.
+std::vector<Node> DeviceReader::nodes(ObjectReader& r, int scope, const std::vector<int>& copies,
+                                      const std::string& path) {
+  Scope& here = scopes_[static_cast<std::size_t>(scope)];
+  const std::size_t dot = path.find('.');
+  const std::string text = path.substr(0, dot);
+  const std::size_t open = text.find('[');
+  const std::string name = text.substr(0, open);
+  const Entry& entry = find(r, here, name);
+  const bool closed = open == std::string::npos || text.back() == ']';
+  const std::string slice = open == std::string::npos ? "" : text.substr(open + 1, text.size() - open - 2);
+  const auto indices = closed ? sliced(slice, entry.count) : std::nullopt;
+  if (!indices || indices->empty())
+    r.fail("component", fmt::format("'{}' is no slice of the {} {}", text, entry.count, name));
+  std::vector<int> all;
+  for (const int copy : copies)
+    for (const int i : *indices) all.push_back(copy * entry.count + i);
+  if (dot != std::string::npos) {
+    if (entry.inside < 0) r.fail("component", "'" + name + "' is no device that has components");
+    return nodes(r, entry.inside, all, path.substr(dot + 1));
+  }
+  const bool whole = here.one < 0 && entry.inside >= 0 && scopes_[static_cast<std::size_t>(entry.inside)].one >= 0;
+  if (entry.inside >= 0 && here.one < 0 && !whole)
+    r.fail("component", "'" + name + "' is a device: name one of its components");
+  const int per_one = here.one < 0 ? 1 : here.per_one * entry.count;
+  std::vector<Node> found;
+  for (const int i : all) found.push_back({entry.component, i / per_one});
+  return found;
+}
+
+std::vector<Node> DeviceReader::endpoint(ObjectReader r, int scope, int copy) {
+  const std::string outer = text_or_empty(r, "device"), inner = r.required<std::string>("component");
+  return nodes(r, scope, {copy}, outer.empty() ? inner : outer + "." + inner);
+}
+
+void DeviceReader::read_edge(ObjectReader& r, int scope, int copy) {
+  const Scope& here = scopes_[static_cast<std::size_t>(scope)];
+  const std::string name = devices_[here.device].required<std::string>("name");
   const auto link_name = r.required<std::string>("link");
-  const auto link =
-      std::find_if(device.links.begin(), device.links.end(), [&](const Link& l) { return l.name == link_name; });
-  if (link == device.links.end()) r.fail("link", "'" + link_name + "' is no link of '" + device.name + "'");
-  const auto left = endpoint(device, r.object("ep1")), right = endpoint(device, r.object("ep2"));
-  const bool one_by_one = r.choice("scheme", {"one2one", "many2many"}) == "one2one";
+  const auto known = devices_[here.device].objects("links");
+  const auto first = device_.links.begin() + here.first_link;
+  const auto last = first + static_cast<std::ptrdiff_t>(known.size());
+  const auto link = std::find_if(first, last, [&](const Link& l) { return l.name == link_name; });
+  if (link == last) r.fail("link", "'" + link_name + "' is no link of '" + name + "'");
+  const auto left = endpoint(r.object("ep1"), scope, copy), right = endpoint(r.object("ep2"), scope, copy);
+  const bool single = left.size() == 1 && right.size() == 1 && !r.has("scheme");  // every scheme says the same
+  const bool one_by_one = single || r.choice("scheme", {"one2one", "many2many"}) == "one2one";
   if (left.size() * right.size() > kMostPairs && !one_by_one)
     r.fail("scheme", fmt::format("joins more than {} pairs", kMostPairs));
   const auto join = [&](const Node& a, const Node& b) {
-    const int number = static_cast<int>(link - device.links.begin());
-    if (a == b || !seen.emplace(std::min(a, b), std::max(a, b), number).second) return;
-    device.edges.push_back({a, b, number, r.pointer()});
+    const int number = static_cast<int>(link - device_.links.begin());
+    if (a == b || !seen_.emplace(std::min(a, b), std::max(a, b), number).second) return;
+    device_.edges.push_back({a, b, number, r.pointer()});
   };
   if (one_by_one)
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) join(left[i], right[i]);
@@ -140,25 +306,24 @@ void read_edge(ObjectReader r, Device& device, std::set<std::tuple<Node, Node, i
       for (const Node& b : right) join(a, b);
 }
 
-bool has_xpu(ObjectReader& device) {
-  const auto components = device.objects("components");
-  return std::any_of(components.begin(), components.end(),
-                     [](ObjectReader c) { return c.has("xpu") || (c.has("choice") && c.raw("choice") == "xpu"); });
-}
-
-/// Index of the device to read.
-std::size_t pick(const std::string& path, std::vector<ObjectReader>& devices, const std::optional<std::string>& name) {
+/// Index of the device to read: the outermost with an xpu.
+std::size_t DeviceReader::pick(const std::optional<std::string>& name) {
   std::vector<std::size_t> found;
   std::string known;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const auto own = devices[i].required<std::string>("name");
-    if (name ? own == *name : has_xpu(devices[i])) found.push_back(i);
+  std::set<std::string> parts;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const auto own = devices_[i].required<std::string>("name");
+    if (name ? own == *name : holds(i, "xpu")) found.push_back(i);
     known += (known.empty() ? "" : ", ") + own;
+    for (ObjectReader& r : devices_[i].objects("components"))
+      if (const Component c = read_component(r); c.type == kDevice) parts.insert(c.name);
   }
+  if (!name && found.size() > 1)
+    std::erase_if(found, [&](std::size_t i) { return parts.count(devices_[i].required<std::string>("name")) != 0; });
   if (found.size() == 1) return found.front();
-  if (name) throw InputError(path, "/devices", "has no device '" + *name + "': one of " + known);
-  if (found.empty()) throw InputError(path, "/devices", "no device has a component of the type xpu");
-  throw InputError(path, "/devices", "several devices have an xpu: say which with option device=NAME: " + known);
+  if (name) throw InputError(path_, "/devices", "has no device '" + *name + "': one of " + known);
+  if (found.empty()) throw InputError(path_, "/devices", "no device has a component of the type xpu");
+  throw InputError(path_, "/devices", "several devices have an xpu: say which with option device=NAME: " + known);
 }
 
 }  // namespace
@@ -166,159 +331,10 @@ std::size_t pick(const std::string& path, std::vector<ObjectReader>& devices, co
 Device read_device(const std::string& path, const std::optional<std::string>& name) {
   const Json json = read_json_file(path);
   ObjectReader file(json, path);
-  auto devices = file.objects("devices");
-  ObjectReader& r = devices[pick(path, devices, name)];
-  Device device;
-  device.file = path;
-  device.name = r.required<std::string>("name");
-  device.description = text_or_empty(r, "description");
-  for (ObjectReader& c : r.objects("components")) device.components.push_back(read_component(c));
-  for (ObjectReader& l : r.objects("links")) device.links.push_back(read_link(l));
-  std::set<std::tuple<Node, Node, int>> seen;
-  for (ObjectReader& e : r.objects("edges")) read_edge(e, device, seen);
-  for (ObjectReader& other : devices)
-    if (const auto own = other.required<std::string>("name"); own != device.name) device.others.push_back(own);
-  device.network = file.has("edges") && !file.objects("edges").empty();
+  const bool bare = !file.has("devices") && file.has("components");  // the package writes devices alone, too
+  Device device = DeviceReader(path, bare ? std::vector<ObjectReader>{file} : file.objects("devices")).read(name);
+  device.network = !bare && file.has("edges") && !file.objects("edges").empty();
   return device;
-}
-
-namespace {
-
-using topology_import::PcieLink;
-using topology_import::TopologyRequest;
-
-constexpr int kLanes = 16;  // of a GPU or adapter, where nothing says
-
-std::string words(const Link& link) {
-  std::string text = link.name + " " + link.description;
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-[[noreturn]] void refuse(const Device& device, const Link& link, const std::string& what) {
-  throw InputError(device.file, link.pointer, "link '" + link.name + "': " + what);
-}
-
-/// First group of a pattern in the words of a link, as a number; 0 without a match.
-int number_in(const std::string& text, const char* pattern) {
-  const Match match = Regex(pattern).find(text);
-  return match ? std::stoi(match[1]) : 0;
-}
-
-/// A kind in full; of those of several generations with its number.
-bool is_kind(const std::string& text) {
-  const CableKind* row = find_cable_kind(text);
-  return row && row->family != CableFamily::kNetwork && (!row->open() || cable_generation(text) > 0);
-}
-
-CableFacts one_link(std::string_view kind) { return {std::string(kind), 1, {find_cable_kind(kind)->rate_Bps}, ""}; }
-CableFacts one_link(const SocketLink& socket) { return {socket.kind, 1, socket.rate, ""}; }
-
-/// Names that linkcast's own export writes: "2 x nvlink2", "pcie3", "nvlink2 (2)".
-std::optional<CableFacts> own_name(const Link& link) {
-  static const Regex pattern("(?:([1-9][0-9]{0,2}) x )?([a-z0-9_]+)(?: \\([0-9]+\\))?");
-  Match match;
-  if (!link.bytes_per_s || !(match = pattern.whole(link.name)) || !is_kind(match[2])) return std::nullopt;
-  const int count = match.has(1) ? std::stoi(match[1]) : 1;
-  return CableFacts{match[2], count, {*link.bytes_per_s / count}, ""};
-}
-
-CableFacts nvlink(const Device& device, const Link& link, const std::string& text, const Ends& ends,
-                  const TopologyRequest& request) {
-  const auto type = nvlink_of(ends.sm);
-  const int named = number_in(text, "nv-?link[ _-]?(?:gen)?[ _-]?([1-9])");
-  const int generation = request.number("nvlink").value_or(named > 0 ? named : type ? type->generation : 0);
-  if (generation == 0) refuse(device, link, "does not say which NVLink this is: add option nvlink=GENERATION");
-  const auto of_generation = nvlink_of_generation(generation);
-  if (!of_generation)
-    refuse(device, link, "NVLink is known of generation " + known_generations(CableFamily::kAccelerator));
-  const bool of_gpu = type && type->generation == generation;
-  const double nominal = (of_gpu ? type : of_generation)->rate.si;
-  CableFacts cable{of_generation->kind(), 1, {nominal}, ""};
-  const int share = ends.gpu_edges > 0 ? ends.gpu_links / ends.gpu_edges : 0;
-  if (!link.bytes_per_s && share > 1 && share * ends.gpu_edges == ends.gpu_links) {
-    cable.count = share;
-    cable.note = fmt::format("assumed: {} links, of the {} of the GPU's model on its {} edges, at their nominal rate",
-                             share, ends.gpu_links, ends.gpu_edges);
-    return cable;
-  }
-  if (!link.bytes_per_s) {
-    cable.note = "assumed: one link at its nominal rate, the file gives none";
-    return cable;
-  }
-  const double links = *link.bytes_per_s / nominal, whole = std::round(links);
-  if (whole >= 1 && std::abs(links - whole) < 1e-6) {  // source: rates are decimal fractions of GB/s
-    cable.count = static_cast<int>(whole);
-    if (cable.count > 1) cable.note = "assumed: so many links, from the rate of all together";
-  } else {
-    cable.rate.si = *link.bytes_per_s;
-    cable.note = "assumed: one link";
-  }
-  return cable;
-}
-
-CableFacts pcie(const Device& device, const Link& link, const std::string& text, const Ends& ends,
-                const TopologyRequest& request) {
-  const auto told = request.pcie();
-  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-9])(?:[^0-9]|$)"),
-                number_in(text, "\\bx([1-9][0-9]?)\\b")};
-  if (link.transfers_GT)
-    for (int g = 1; pcie_lane(g); ++g)
-      if (*link.transfers_GT == pcie_transfers_GT(g)) port.generation = g;
-  if (!pcie_lane(port.generation)) port.generation = 0;
-  std::string note;
-  if (port.generation == 0 && told) port = *told;
-  if (port.generation == 0 && ends.pcie > 0) {
-    port.generation = ends.pcie;
-    note = fmt::format("assumed: PCIe {}, the generation of the GPU's model", ends.pcie);
-  }
-  if (port.generation == 0) refuse(device, link, "does not say which PCIe this is: add option pcie=4x16");
-  if (port.width == 0) {
-    port.width = told ? told->width : kLanes;
-    if (!told && !link.bytes_per_s) note += fmt::format("{}{} lanes", note.empty() ? "assumed: " : ", ", port.width);
-  }
-  const BytesPerSecond rate = link.bytes_per_s ? BytesPerSecond{*link.bytes_per_s} : port.rate();
-  return {port.kind(), 1, rate, note};
-}
-
-/// Kinds that their name alone tells, with the nominal rate of one link where the file gives none.
-std::optional<CableFacts> named(const std::string& text, const Ends& ends) {
-  const auto has = [&](const char* pattern) { return bool{Regex(pattern).find(text)}; };
-  if (has("c2c")) return one_link("c2c");
-  if (has("\\bqpi\\b")) return one_link("qpi");
-  if (has("\\bupi\\b|ultra path")) return one_link(socket_link("intel"));
-  if (has("x-?bus")) return one_link(socket_link("ibm"));
-  if (!has("infinity|xgmi")) return std::nullopt;
-  if (ends.cpus) return one_link(socket_link("amd"));
-  return one_link(ends.a_cpu ? "infinity_fabric_host" : "infinity_fabric");
-}
-
-}  // namespace
-
-bool is_accelerator_link(const Link& link) {
-  return bool{Regex("nv-?link|nvswitch|c2c|xgmi|infinity").find(words(link))};
-}
-
-CableFacts cable_of(const Device& device, const Link& link, const Ends& ends, const TopologyRequest& request) {
-  if (auto own = own_name(link)) return *own;
-  const std::string text = words(link);
-  std::optional<CableFacts> cable = named(text, ends);
-  const bool nv{Regex("nv-?link").find(text)};
-  if (!cable && nv && ends.cpus) refuse(device, link, "NVLink between CPUs: call it 'nvlink_cpu' and give its rate");
-  if (!cable && nv) return nvlink(device, link, text, ends, request);
-  if (!cable && text.find("pci") != std::string::npos) return pcie(device, link, text, ends, request);
-  if (!cable && ends.cpus) {
-    const SocketLink socket = socket_link(ends.vendor);
-    cable = CableFacts{socket.kind, 1, socket.rate, "assumed: " + socket.kind + " from the CPU's maker, one link"};
-  }
-  if (!cable)
-    refuse(device, link,
-           "neither name nor description says what it is: one of " + known_cable_kinds() + ", as in '2 x nvlink2'");
-  if (link.bytes_per_s)
-    cable->rate.si = *link.bytes_per_s;
-  else if (cable->note.empty())
-    cable->note = "assumed: one link at its nominal rate, the file gives none";
-  return *cable;
 }
 
 }  // namespace linkcast::infragraph

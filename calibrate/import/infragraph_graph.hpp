@@ -41,12 +41,14 @@ struct Device {
   std::vector<Link> links;
   std::vector<Edge> edges;          ///< each pair of nodes once a link
   std::vector<std::string> others;  ///< further devices of the file
+  std::vector<std::string> notes;   ///< what is assumed about its parts
   bool network = false;             ///< the file has edges between instances, which are not read
 };
 
-/// @param name  which device; without one the only one that has an xpu
-/// @throws InputError  with JSON pointer: what is missing or wrong, a slice that leaves its component, a component
-///         that is a device of its own, a scheme other than one2one and many2many, several devices with an xpu
+/// @param name  which device; without one the only one that has an xpu and is no part of another
+/// Devices that it is composed of come with their components ("tray_xpu"), adapters, switches and plugs as one each.
+/// @throws InputError  with JSON pointer: what is missing or wrong, a slice that leaves its component, a scheme other
+///         than one2one and many2many, several devices with an xpu, a device composed of itself
 /// @source  openapi.yaml and infragraph_service.py of the Python package infragraph 3.1.0 (MIT)
 Device read_device(const std::string& path, const std::optional<std::string>& name);
 
@@ -54,13 +56,19 @@ Device read_device(const std::string& path, const std::optional<std::string>& na
 
 /// Components at both ends of an edge.
 struct Ends {
-  bool cpus = false;   ///< two CPUs
-  bool a_cpu = false;  ///< a CPU at one end
-  int sm = 0;          ///< of the GPU at one of them, 0 if there is none
-  int gpu_links = 0;   ///< NVLinks that leave that GPU's model, 0 if not known
-  int gpu_edges = 0;   ///< of that GPU on which they can be
-  int pcie = 0;        ///< PCIe generation of that GPU's model, 0 if not known
-  std::string vendor;  ///< of the CPU
+  bool cpus = false;      ///< two CPUs
+  bool a_cpu = false;     ///< a CPU at one end
+  bool a_gpu = false;     ///< a GPU at one end
+  int sm = 0;             ///< of the GPU at one of them, else of the machine's first
+  std::string gpu;        ///< its model
+  int gpu_links = 0;      ///< NVLinks that leave that model, 0 if not known
+  double chip_Bps = 0;    ///< its NVLink-C2C, 0 if it has none or is not known
+  int gpu_edges = 0;      ///< edges of that GPU on which NVLinks can be
+  int gpu_edge = 0;       ///< which of them this is
+  bool switched = false;  ///< all of them lead to switches
+  double trunk = 0;       ///< between switches: NVLinks of GPUs on one, for each of its edges to others
+  int pcie = 0;           ///< PCIe generation of that GPU's model, 0 if not known
+  std::string vendor;     ///< of the CPU
 };
 
 struct CableFacts {

@@ -22,10 +22,10 @@ BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
 MEANT = {  # (file, kind): which word of which program
     ("calibrate/import/nccl_file_parts.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
     ("calibrate/import/topo_m.cpp", "c2c"): "what nvidia-smi topo -m leaves out, after the model of the GPU",
-    ("calibrate/import/infragraph_graph.cpp", "c2c"): "InfraGraph describes links in words",
-    ("calibrate/import/infragraph_graph.cpp", "qpi"): "the same",
-    ("calibrate/import/infragraph_graph.cpp", "infinity_fabric"): "the same",
-    ("calibrate/import/infragraph_graph.cpp", "infinity_fabric_host"): "the same",
+    ("calibrate/import/infragraph_links.cpp", "c2c"): "InfraGraph describes links in words",
+    ("calibrate/import/infragraph_links.cpp", "qpi"): "the same",
+    ("calibrate/import/infragraph_links.cpp", "infinity_fabric"): "the same",
+    ("calibrate/import/infragraph_links.cpp", "infinity_fabric_host"): "the same",
 }
 FOREIGN = {
     ("calibrate/import/nccl_xml.cpp", "c2c"): "an element of NCCL's topology file",

@@ -172,10 +172,85 @@ TEST_CASE("InfraGraph: what is wrong is named by its pointer", "[unit][import][b
   CHECK(refusal(unknown, {{"sm", "70"}}).empty());
   Json nested = small(pcie, edges);
   nested["devices"][0]["edges"][0]["ep2"]["device"] = "cx5";
-  CHECK(refusal(nested).rfind(e0 + "/ep2/device: a device inside a device is not read", 0) == 0);
+  CHECK(refusal(nested) == e0 + "/ep2/component: 'cx5' is no component of 'box'");
+  nested["devices"][0]["edges"][0]["ep2"]["device"] = "xpu";
+  CHECK(refusal(nested) == e0 + "/ep2/component: 'xpu' is no device that has components");
+  nested = small(pcie, edges);
+  nested["devices"][0]["components"].push_back({{"name", "cx5"}, {"count", 2}, {"choice", "device"}});
+  CHECK(refusal(nested) == "/devices/0/components/2/name: is composed of 'cx5', which is no device of the file");
+  nested["devices"][0]["components"][2]["name"] = "box";
+  CHECK(refusal(nested) == "/devices/0/components: the device is composed of itself");
+  Json several = small(pcie, {edge("xpu[0:2]", "cpu[0]", "pcie3")});
+  several["devices"][0]["edges"][0].erase("scheme");
+  CHECK(refusal(several) == e0 + "/scheme: missing key");
+  several["devices"][0]["edges"][0]["ep1"]["component"] = "xpu[1]";
+  CHECK(refusal(several).empty());
   CHECK(refusal(small({link("pcie3"), link("PCIe gen 3")},
                       {edge("xpu[0]", "cpu[0]", "pcie3"), edge("xpu[0]", "cpu[0]", "PCIe gen 3")})) ==
         "/devices/0/edges/1: a second pcie3 between cpu0 and gpu0: give it once with the rate of all links");
+}
+
+/// Cables of one kind at a device, added up.
+int links_at(const Topology& t, const std::string& device, const std::string& kind) {
+  int links = 0;
+  for (const Cable& c : t.cables)
+    if (c.kind == kind && (c.a == *t.find(device) || c.b == *t.find(device))) links += c.count;
+  return links;
+}
+
+int devices_of(const Topology& t, DeviceKind kind) {
+  return static_cast<int>(
+      std::count_if(t.devices.begin(), t.devices.end(), [&](const Device& d) { return d.kind == kind; }));
+}
+
+// The published library composes hosts of adapters and these of plugs, and gives no number of NVLinks: 18 of an H100.
+TEST_CASE("InfraGraph: adapters and plugs that are devices of their own", "[unit][import]") {
+  const Topology t = import_file("infragraph", {"infragraph-composed.json"});
+  CHECK(t.gpus().size() == 8);
+  CHECK(devices_of(t, DeviceKind::kCpu) == 2);  // not the adapters' ASICs
+  CHECK(devices_of(t, DeviceKind::kNic) == 8);
+  for (int gpu = 0; gpu < 8; ++gpu) CHECK(links_at(t, "gpu" + std::to_string(gpu), "nvlink4") == 18);
+  for (int n = 0; n < 8; ++n) CHECK(links_at(t, "cx7_400g" + std::to_string(n), "pcie5") == 1);
+  for (const char* note :
+       {"assumed: device 'cx7_400g' is one nic", "assumed: ends 'nvlsw', which is no component, are 'nvsw'",
+        "component 'storage' (custom) is left out"})
+    CHECK(t.source.find(note) != std::string::npos);
+}
+
+TEST_CASE("InfraGraph: boards that are devices of one host", "[unit][import]") {
+  const Topology t = import_file("infragraph", {"infragraph-boards.json"});
+  CHECK(t.gpus().size() == 16);
+  CHECK(devices_of(t, DeviceKind::kNvswitch) == 12);
+  for (int gpu = 0; gpu < 16; ++gpu) CHECK(links_at(t, "gpu" + std::to_string(gpu), "nvlink2") == 6);
+  for (int a = 0; a < 6; ++a) {  // eight GPUs with one link each on a switch, and one edge to the other board
+    const auto trunk = std::find_if(t.cables.begin(), t.cables.end(), [&](const Cable& c) {
+      return c.id == "board_nvsw" + std::to_string(a) + "-board_nvsw" + std::to_string(a + 6);
+    });
+    REQUIRE(trunk != t.cables.end());
+    CHECK(trunk->bandwidth.si * trunk->count == 8 * 25e9);
+  }
+  CHECK(links_at(t, "board_pciesw0", "pcie3") == 9);
+  const Topology one = import_file("infragraph", {"infragraph-boards.json"}, {{"device", "board"}});
+  CHECK(one.gpus().size() == 8);
+  CHECK(one.source.find("device 'two_boards' is left out") != std::string::npos);
+}
+
+TEST_CASE("InfraGraph: a device alone whose name says which GPUs it has", "[unit][import]") {
+  const Topology t = import_file("infragraph", {"infragraph-alone.json"});
+  for (const int gpu : t.gpus()) CHECK(t.devices[static_cast<std::size_t>(gpu)].sm == 100);
+  CHECK(links_at(t, "gpu0", "nvlink5") == 18);  // "nvlink_c2c" to switches: two on each of nine
+  CHECK(links_at(t, "gpu0", "c2c") == 1);
+  CHECK(t.source.find("assumed: 'xpu' is GB200, by the name of the device") != std::string::npos);
+  CHECK(t.cables.back().source.find("though the file says C2C") != std::string::npos);
+  // 8 NVLinks of an H800 fit no six straight edges: one each, and the record says what is left
+  Json odd = small({link("nvlink")}, {edge("xpu", "xpu", "nvlink", "many2many")});
+  const Topology straight = imported(odd, {{"gpu", "H800"}});
+  CHECK(links_at(straight, "gpu0", "nvlink4") == 3);
+  CHECK(straight.cables.front().source.find("the GPU's model has 8 for 3 edges") != std::string::npos);
+  CHECK(imported(small({link("infinity_fabric")}, {edge("xpu", "xpu", "infinity_fabric", "many2many")}),
+                 {{"gpu", "MI300A"}})
+            .cables.front()
+            .count == 2);
 }
 
 TEST_CASE("InfraGraph on the command line", "[unit][import]") {
