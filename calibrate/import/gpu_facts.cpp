@@ -142,7 +142,7 @@ class Resolver {
 
 void Resolver::resolve_links(std::size_t index, const std::optional<GpuModel>& known, GpuFacts& facts) const {
   int shown = 0;
-  bool needed = question_.nvlink_needed;
+  bool needed = !question_.nvlinks.empty() && question_.nvlinks[index];
   for (const SmiList& list : lists_) {
     if (!list.has_links) continue;
     const auto& links = list.gpus[index].link_GBps;
@@ -242,7 +242,9 @@ void join_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {
           cpu.link_kind.empty() ? socket_link(cpu.vendor) : SocketLink{cpu.link_kind, cpu.link_rate};
       writer.cable(cpu.id, cpus[b].id, link.kind, 1, link.rate,
                    known ? "assumed: kind and rate from the CPU's maker and family, one link"
-                         : "assumed: upi stands for whatever joins these CPUs, one link");
+                   : cpu.vendor == "arm" && !cpu.link_kind.empty()
+                       ? "assumed: NVLink from Grace to Grace, at its rate on alps"
+                       : "assumed: upi stands for whatever joins these CPUs, one link");
     }
 }
 

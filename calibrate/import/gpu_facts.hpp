@@ -36,7 +36,7 @@ inline const std::set<std::string> kGpuOptions = {"gpu", "sm", "nvlink", "pcie"}
 struct GpuQuestion {
   std::string file;                 ///< of the structure, for errors
   std::vector<std::string> models;  ///< one a GPU; empty where the file does not say
-  bool nvlink_needed = false;       ///< the file shows NVLinks
+  std::vector<bool> nvlinks;        ///< of which GPUs the file shows NVLinks; empty: of none
   bool amd = false;                 ///< the GPUs are of AMD
 };
 

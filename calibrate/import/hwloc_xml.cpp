@@ -87,12 +87,11 @@ class HwlocXml {
   explicit HwlocXml(const ImportRequest& request) : request_(request, keys(), 4), file_(request.files.front()) {
     for (std::size_t i = 1; i < request.files.size(); ++i) {
       const std::string& name = request.files[i];
-      if (!is_topo_matrix(read_text(name)))
-        lists_.push_back(read_smi_list(name));
-      else if (matrix_)
-        throw InputError(name + ": a second output of nvidia-smi topo -m");
-      else
-        matrix_ = read_topo_matrix(name);
+      const bool table = is_topo_matrix(read_text(name));
+      if (table && matrix_) throw InputError(name + ": a second output of nvidia-smi topo -m");
+      if (table) matrix_ = read_topo_matrix(name);
+      const auto lists = table ? read_smi_lists(name) : some_smi_lists(name);
+      lists_.insert(lists_.end(), lists.begin(), lists.end());
     }
   }
   Json run();
@@ -425,7 +424,8 @@ Json HwlocXml::run() {
   check_cpus();
   LinkMatrix links = this->links();
   const std::optional<HwlocLinks> shown = matrix_ ? std::nullopt : hwloc_links(root, gpu_indices(), amd);
-  GpuQuestion question{file_.path(), {}, !amd && (has_links(links) || shown), amd};
+  const std::vector<bool> nvlinks(gpus_.size(), !amd && (has_links(links) || shown));
+  GpuQuestion question{file_.path(), {}, nvlinks, amd};
   for (const Endpoint& gpu : gpus_) question.models.push_back(gpu.model);
   facts_ = resolve_gpus(request_, std::move(question), lists_);
   for (std::size_t i = 0; i < gpus_.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/records/forecast_mark.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast {
 // Text of nccl-tests and rccl-tests, anywhere in a log: a table begins with its head "size count type ... time algbw
@@ -409,7 +410,11 @@ std::vector<NcclRun> read_nccl_runs(const std::string& path) {
   const bool forecast = file.text().find(kForecastMark) != std::string::npos;
   std::vector<NcclRun> runs = read_nccl_json(file);
   if (runs.empty()) runs = read_nccl_text(file);
-  for (NcclRun& run : runs) run.forecast = forecast;
+  for (NcclRun& run : runs) {
+    run.forecast = forecast;
+    const auto model = run.ranks.empty() ? std::nullopt : find_gpu_model(run.ranks.front().gpu);
+    run.rccl = run.rccl || (model && is_amd_model(*model));  // rccl-tests may print as nccl-tests do
+  }
   return runs;
 }
 

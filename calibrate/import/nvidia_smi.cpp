@@ -19,25 +19,29 @@ struct Patterns {
   Regex no_links{R"(\s*(?:NVML: )?Unable to retrieve NVLink information as all links are inActive\.?\s*)"};
 };
 
-void add_gpu(SmiList& list, const Match& match, int line) {
+void add_gpu(std::vector<SmiList>& lists, const std::string& path, const Match& match, int line) {
   const auto number = whole_number(match[1]);
+  if (lists.empty() || number == 0) lists.push_back({path, "nvidia-smi -L", false, {}});
+  SmiList& list = lists.back();
   if (number != static_cast<int>(list.gpus.size()))
-    fail_at(list.file, line, fmt::format("GPU {} is expected here, not {}", list.gpus.size(), match[1]));
+    fail_at(path, line, fmt::format("GPU {} is expected here, not {}", list.gpus.size(), match[1]));
   static const Regex uuid(R"(GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})");
   list.gpus.push_back({match[2], uuid.whole(match[3]) ? match[3] : "", {}});
 }
 
 }  // namespace
 
-SmiList read_smi_list(const std::string& path) {
-  SmiList list{path, "nvidia-smi -L", false, {}};
+std::vector<SmiList> read_smi_lists(const std::string& path) {
+  std::vector<SmiList> lists;
   const Patterns patterns;
   int number = 0;
+  bool before = false;  // links of nvlink -s are inactive, said before the first GPU
   for (const std::string& line : plain_log_lines(path, read_text(path))) {
     ++number;
     Match match;
     if ((match = patterns.gpu.whole(line))) {
-      add_gpu(list, match, number);
+      add_gpu(lists, path, match, number);
+      if (std::exchange(before, false)) lists.back().has_links = true;
       continue;
     }
     match = patterns.link.whole(line);
@@ -45,13 +49,22 @@ SmiList read_smi_list(const std::string& path) {
     if (!link && patterns.begins.whole(line))
       fail_at(path, number, "no line of nvidia-smi -L or nvidia-smi nvlink -s: '" + line + "'");
     if (!link && !none) continue;  // a prompt, a title, another command's output
-    if (link && list.gpus.empty()) fail_at(path, number, "a link before the first GPU");
-    list.has_links = true;
-    if (link && match.has(1)) list.gpus.back().link_GBps.push_back(std::stod(match[1]));
+    if (link && lists.empty()) fail_at(path, number, "a link before the first GPU");
+    if (lists.empty()) {
+      before = true;
+      continue;
+    }
+    lists.back().has_links = true;
+    lists.back().command = "nvidia-smi nvlink -s";
+    if (link && match.has(1)) lists.back().gpus.back().link_GBps.push_back(std::stod(match[1]));
   }
-  if (list.gpus.empty()) throw InputError(path + ": no GPU: not the output of nvidia-smi -L or nvidia-smi nvlink -s");
-  if (list.has_links) list.command = "nvidia-smi nvlink -s";
-  return list;
+  return lists;
+}
+
+std::vector<SmiList> some_smi_lists(const std::string& path) {
+  auto lists = read_smi_lists(path);
+  if (lists.empty()) throw InputError(path + ": no GPU: not the output of nvidia-smi -L or nvidia-smi nvlink -s");
+  return lists;
 }
 
 }  // namespace linkcast::topology_import

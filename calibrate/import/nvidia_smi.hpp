@@ -18,7 +18,10 @@ struct SmiList {
   std::vector<SmiGpu> gpus;  ///< in number order
 };
 
-/// @throws InputError  on any line that neither command prints
-SmiList read_smi_list(const std::string& path);
+/// The lists of a file, each from GPU 0 on; none where no line is of them.
+/// @throws InputError  on any line that begins as theirs and that neither command prints
+std::vector<SmiList> read_smi_lists(const std::string& path);
+/// The same. @throws InputError  also if there is none
+std::vector<SmiList> some_smi_lists(const std::string& path);
 
 }  // namespace linkcast::topology_import

@@ -220,7 +220,7 @@ class RocmTopology {
   static std::set<std::string> keys() { return {"gpu", "sm", "pcie", "cpu", "pcie_peer"}; }
   explicit RocmTopology(const ImportRequest& given)
       : request_(given, keys(), 4), file_(given.files.front()), topo_(read_rocm(given.files)) {
-    GpuQuestion question{file_, std::vector<std::string>(topo_.gpus()), false, true};
+    GpuQuestion question{file_, std::vector<std::string>(topo_.gpus()), {}, true};
     for (const auto& [gpu, model] : topo_.models) question.models[static_cast<std::size_t>(gpu)] = model;
     gpus_ = resolve_gpus(request_, std::move(question), {});
     for (const auto& [gpu, bus] : topo_.bus_ids) gpus_[static_cast<std::size_t>(gpu)].bus_id = bus;

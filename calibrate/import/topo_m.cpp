@@ -194,6 +194,8 @@ std::vector<PciePlace> PlaceFinder::find() {
 std::vector<PciePlace> pcie_places(const TopoMatrix& matrix) { return PlaceFinder(matrix).find(); }
 
 const std::string kCommand = "nvidia-smi topo -m";
+// NVLink between two Graces, one direction. source: assumed, as in topologies/alps.json
+constexpr double kGraceToGrace_Bps = 100e9;
 
 class TopoM {
  public:
@@ -204,18 +206,21 @@ class TopoM {
   }
   explicit TopoM(const ImportRequest& request)
       : request_(request, keys(), 4), matrix_(read_topo_matrix(request.files.front())) {
+    lists_ = read_smi_lists(request.files.front());  // pasted behind the table
     for (std::size_t i = 1; i < request.files.size(); ++i) {
       const std::string& file = request.files[i];
       if (!is_peer_table(read_text(file))) {
-        lists_.push_back(read_smi_list(file));
+        const auto lists = some_smi_lists(file);
+        lists_.insert(lists_.end(), lists.begin(), lists.end());
         continue;
       }
       const auto more = read_peer_tables(file, matrix_.gpus);
       matrix_.peers.insert(matrix_.peers.end(), more.begin(), more.end());
     }
     links_ = nvlinks_of(matrix_);
-    GpuQuestion question{matrix_.file, std::vector<std::string>(static_cast<std::size_t>(matrix_.gpus)),
-                         has_links(links_)};
+    GpuQuestion question{matrix_.file, std::vector<std::string>(static_cast<std::size_t>(matrix_.gpus)), {}, false};
+    for (const auto& row : links_)
+      question.nvlinks.push_back(std::any_of(row.begin(), row.end(), [](int links) { return links > 0; }));
     gpus_ = resolve_gpus(request_, std::move(question), lists_);
     for (const GpuFacts& gpu : gpus_)
       if (!gpu.pcie)
@@ -311,7 +316,17 @@ std::vector<CpuPart> TopoM::cpu_parts() const {
   std::set<int> numbers;
   for (const PciePlace& place : places_) numbers.insert(place.cpu);
   std::vector<CpuPart> cpus;
-  for (const int number : numbers) cpus.push_back({fmt::format("cpu{}", number), "", vendor, "", {}});
+  const bool grace = vendor.empty() && std::all_of(gpus_.begin(), gpus_.end(), [](const GpuFacts& gpu) {
+                       const auto model = find_gpu_model(gpu.model);
+                       return model && model->chip_Bps > 0;
+                     });
+  for (const int number : numbers) {
+    cpus.push_back({fmt::format("cpu{}", number), "", vendor, "", {}});
+    if (!grace) continue;
+    cpus.back().vendor = "arm";
+    cpus.back().link_kind = "nvlink_cpu";
+    cpus.back().link_rate = {kGraceToGrace_Bps};
+  }
   return cpus;
 }
 

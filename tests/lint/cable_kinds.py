@@ -22,6 +22,7 @@ BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
 MEANT = {  # (file, kind): which word of which program
     ("calibrate/import/nccl_file_parts.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
     ("calibrate/import/topo_m.cpp", "c2c"): "what nvidia-smi topo -m leaves out, after the model of the GPU",
+    ("calibrate/import/topo_m.cpp", "nvlink_cpu"): "between Graces, which nvidia-smi topo -m leaves out, too",
     ("calibrate/import/infragraph_links.cpp", "c2c"): "InfraGraph describes links in words",
     ("calibrate/import/infragraph_links.cpp", "qpi"): "the same",
     ("calibrate/import/infragraph_links.cpp", "infinity_fabric"): "the same",

@@ -88,6 +88,13 @@ TEST_CASE("rccl-tests with time stamps", "[unit][import]") {
   CHECK(has_note(m, "library: RCCL 2.18 was printed."));
 }
 
+// Newer rccl-tests print "nccl-tests version" and "nccl-library": their GPUs say whose library it is.
+TEST_CASE("nccl-tests on AMD's GPUs are of RCCL", "[unit][import]") {
+  const Measurement m = imported("nccl-tests", "rccl-as-nccl-tests.txt");
+  CHECK(m.library == "rccl-2.21");
+  CHECK(m.source.find("rccl-tests") == 0);
+}
+
 TEST_CASE("nccl-tests: two tables of two programs, without '#', of CUDA graphs", "[unit][import]") {
   const Measurement m = imported("nccl-tests", "nccl-two-tables.txt");
   REQUIRE(m.collectives.size() == 4);

@@ -270,6 +270,29 @@ TEST_CASE("InfraGraph: the model's NVLinks where an edge gives no rate, switches
   CHECK(links == 18);
 }
 
+// One paste of both commands: two bridged 3090, a 4090 and an A4000 without NVLink.
+TEST_CASE("topo -m of four GH200: CPUs are Graces", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-gh200.txt"});
+  CHECK(cable(t, "gpu3", "cpu3").kind == "c2c");
+  CHECK(cable(t, "cpu0", "cpu3").kind == "nvlink_cpu");
+  CHECK(t.devices[static_cast<std::size_t>(*t.find("cpu0"))].vendor == "arm");
+}
+
+TEST_CASE("topo -m with the list behind it, GPUs of several models", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-mixed.txt"});
+  CHECK(cable(t, "gpu0", "gpu1").count == 4);
+  CHECK(cable(t, "gpu0", "gpu1").bandwidth.si == Approx(14.0625e9).epsilon(1e-4));  // source: RTX A6000 data sheet
+  std::vector<int> sm;
+  for (const int gpu : t.gpus()) sm.push_back(t.devices[static_cast<std::size_t>(gpu)].sm);
+  CHECK(sm == std::vector<int>{86, 86, 89, 86});
+  CHECK(t.devices[static_cast<std::size_t>(t.gpus()[2])].uuid == "GPU-11111111-1234-5678-9abc-def012345672");
+  const Changed linked("topo-mixed.txt",
+                       {{"GPU2\tPHB\tPHB", "GPU2\tNV4\tPHB"}, {"X \tNV4\tPHB\tPHB", "X \tNV4\tNV4\tPHB"}});
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("topo-m", {linked.path()}, {});
+        }).find("gpu2 has NVLinks, but 'NVIDIA GeForce RTX 4090' has none") != std::string::npos);
+}
+
 TEST_CASE("rocm-smi --showtopo", "[unit][import]") {
   const Topology t = import_file("rocm-topo", {"rocm-topo.txt"}, {{"gpu", "MI300X"}, {"cpu", "amd"}});
   CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
