@@ -102,7 +102,8 @@ class SubnetReader {
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
   Subnet found_;
-  std::string here_;  ///< node whose ports follow; empty: none
+  std::map<Port, std::pair<Port, std::size_t>> ends_;  ///< a port's other end, and the line that says it first
+  std::string here_;                                   ///< node whose ports follow; empty: none
 };
 
 void SubnetReader::add_node(const std::string& key, bool is_switch, const std::string& described,
@@ -117,6 +118,11 @@ void SubnetReader::add_cable(const Port& a, const Port& b, const IbCable& cable)
   const auto [at, is_new] = found_.cables.emplace(std::minmax(a, b), cable);
   if (!is_new && at->second.name() != cable.name())
     fail("this cable is " + cable.name() + " here and " + at->second.name() + " at its other end");
+  for (const auto& [end, far] : {std::pair{a, b}, std::pair{b, a}}) {
+    const auto [known, first] = ends_.emplace(end, std::pair{far, at_ + 1});
+    if (known->second.first != far)
+      fail(fmt::format("port {} of {} has another cable in line {}", end.number, end.node, known->second.second));
+  }
 }
 
 /// A line of ibnetdiscover(8). @returns false for another one

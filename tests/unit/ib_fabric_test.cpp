@@ -72,6 +72,8 @@ TEST_CASE("subnets of InfiniBand that are refused, and what is left out is said"
         std::string::npos);
   CHECK(error(Changed(good, {{"lid 1 4xHDR\n[2]", "lid 1 4xEDR\n[2]"}}).path()).find("4xHDR at its other end") !=
         std::string::npos);
+  CHECK(error(Changed(good, {{"[1]\t\"S-aaaa000000000001\"[21]", "[1]\t\"S-aaaa000000000001\"[22]"}}).path())
+            .find("line 26: port 1 of aaaa000000000003 has another cable in line 11") != std::string::npos);
   CHECK(error("topo-h200.txt").find("no cable of a switch") != std::string::npos);
   const Changed two(good, {{"[2]\t\"H-bbbb000000000002\"[1](bbbb000000000002) \t\t# \"node002 mlx5_0\"",
                             "[2]\t\"H-bbbb000000000002\"[1](bbbb000000000002) \t\t# \"node001 mlx5_1\""}});
