@@ -107,6 +107,11 @@ TEST_CASE("rccl from ROCm 7 on takes protocols by size between nodes", "[unit][r
   CHECK(row("mi300x", "rccl-2.26", 2, "all_gather", 16.0 * 98304) == "ring LL");
   CHECK(row("mi300x", "rccl-2.26", 2, "all_gather", 16.0 * 98305) == "ring LL128");
   CHECK(row("mi300x", "rccl-2.26", 1, "reduce_scatter", 8.0 * 352128) == "ring LL");
+  for (const char* rooted : {"broadcast", "reduce"}) {  // from ROCm 7.11 on; before it the cost model alone
+    CHECK(row("mi350x", "rccl-2.28", 2, rooted, 16777216) == "ring LL128");
+    CHECK(row("mi350x", "rccl-2.28", 2, rooted, 16777217) == "ring Simple");
+    CHECK(row("mi350x", "rccl-2.26", 2, rooted, 16777216) == "ring Simple");
+  }
   CHECK(row("mi300x", "rccl-2.28", 1, "all_reduce", 65536) == "ring LL");      // MSCCL is gone
   CHECK(row("lumi", "rccl-2.26", 2, "all_reduce", 1048576) == "tree Simple");  // no such rule for MI250X
 }

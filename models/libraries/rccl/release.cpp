@@ -107,12 +107,12 @@ const std::vector<std::string> kMi300xChains = {"01234567", "10243576", "2503617
 
 const std::vector<Release>& releases() {
   static const std::vector<Release> kReleases = {
-      {"rccl-2.15", "2.15 to 2.17 (ROCm 5.5 to 5.7)", "nccl-2.14", 0, false, false, false, false},
-      {"rccl-2.18", "2.18 to 2.20 (ROCm 6.0 to 6.2)", "nccl-2.18", 51, true, false, false, false},
-      {"rccl-2.21", "2.21 and 2.22 (ROCm 6.3 and 6.4)", "nccl-2.20", 5, true, false, false, false},
-      {"rccl-2.26", "2.26 and 2.27 (ROCm 7.0 to 7.2)", "nccl-2.23", 57, true, false, true, true},
-      {"rccl-2.28", "2.28 and 2.29 (ROCm 7.11 to 7.13)", "nccl-2.27", 57, false, false, true, true},
-      {"rccl-2.30", "2.30 and 2.31 (ROCm 7.14 and 10)", "nccl-2.30", 57, false, true, true, true}};
+      {"rccl-2.15", "2.15 to 2.17 (ROCm 5.5 to 5.7)", "nccl-2.14", 0, false, false, false, false, false},
+      {"rccl-2.18", "2.18 to 2.20 (ROCm 6.0 to 6.2)", "nccl-2.18", 51, true, false, false, false, false},
+      {"rccl-2.21", "2.21 and 2.22 (ROCm 6.3 and 6.4)", "nccl-2.20", 5, true, false, false, false, false},
+      {"rccl-2.26", "2.26 and 2.27 (ROCm 7.0 to 7.2)", "nccl-2.23", 57, true, false, true, false, true},
+      {"rccl-2.28", "2.28 and 2.29 (ROCm 7.11 to 7.13)", "nccl-2.27", 57, false, false, true, true, true},
+      {"rccl-2.30", "2.30 and 2.31 (ROCm 7.14 and 10)", "nccl-2.30", 57, false, true, true, true, true}};
   return kReleases;
 }
 

@@ -58,6 +58,7 @@ struct Release {
   bool all_pairs = false;       ///< MSCCL's all_reduce of eight MI300X, by size
   bool direct_kernels = false;  ///< peer kernels in its place, up to 8 MiB
   bool ranges = false;          ///< the protocol between nodes by size
+  bool rooted_ranges = false;   ///< also of reduce and broadcast
   bool late_steps = false;      ///< all_reduce crosses between nodes 2 (nodes - 1) times in a row, not 2 nodes
 };
 

@@ -144,6 +144,8 @@ std::string protocol_by_size(const Situation& here, const TunerRequest& request)
   const ProtocolRanges* ranges = here.release.ranges && here.all_to_all ? protocol_ranges(here.generation) : nullptr;
   if (ranges == nullptr || !request.protocol.empty()) return "";
   const RingOperation operation = ring_operation(communicator.library, request.operation);
+  const bool rooted = operation == RingOperation::kReduce || operation == RingOperation::kBroadcast;
+  if (rooted && !here.release.rooted_ranges) return "";
   const double bytes = request.size.si / (in_parts(operation) ? communicator.ranks() : 1);
   if (communicator.nodes == 1)
     return operation == RingOperation::kReduceScatter && bytes <= ranges->inside_scatter_B ? kProtocolNames[kLL] : "";
