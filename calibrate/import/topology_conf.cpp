@@ -36,7 +36,8 @@ std::vector<Entry> entries_of(TextFile& file) {
     const bool joined = !text.empty() && text.back() == '\\';
     if (joined) text.pop_back();
     const std::vector<std::string> words = words_of(text);
-    const bool prompt = !goes_on && !words.empty() && words.front().find_first_of("$#>%") != std::string::npos;
+    const bool prompt =
+        !goes_on && !words.empty() && words.front().find_first_of("$#>%@") != std::string::npos;  // "[user@login ~]$"
     if (prompt) continue;
     if (!goes_on && !words.empty()) entries.push_back({file.number(), {}});
     for (const std::string& word : words) {

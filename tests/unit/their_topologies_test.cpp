@@ -312,6 +312,10 @@ TEST_CASE("Slurm: what scontrol prints, blocks, topology.yaml", "[unit][import]"
     return read_node_groups(import_json("topology-conf", {file}, options), file).switches;
   };
   const auto printed = groups("scontrol-topology.txt");
+  for (const char* prompt : {"[user@login ~]$ scontrol", "[root@login ~]# scontrol"}) {
+    const Changed other("scontrol-topology.txt", {{"user@login:~$ scontrol", prompt}});
+    CHECK(groups(other.path()).size() == printed.size());
+  }
   CHECK(printed.at("core").switches == std::vector<std::string>{"s0", "s1"});
   CHECK(printed.at("core").nodes.empty());
   CHECK(printed.at("s1").nodes == std::vector<std::string>{"gpu03", "gpu04"});
