@@ -141,13 +141,24 @@ class Batch {
         path_(std::move(path)),
         options_{context.edit_list(), context.whatif, rows},
         work_(context.progress(), "batch", "queries", path_ == "-" ? 0 : lines_of(path_)) {}
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  /// After an error too what is answered is written.
+  ~Batch() { std::cout.write(text_.data(), static_cast<std::streamsize>(text_.size())); }
 
   /// Lines that are answered.
   [[nodiscard]] long done() const { return done_; }
 
+  /// Writes what is answered.
+  void flush() {
+    std::cout.write(text_.data(), static_cast<std::streamsize>(text_.size())).flush();
+    text_.clear();
+    if (!std::cout) throw std::runtime_error("standard output: cannot be written");
+  }
+
   void run(Lines& in) {
     for (std::string line;;) {
-      if (in.live() && !in.has_next()) std::cout.flush();  // who writes a line may wait for its answer
+      if (in.live() && !in.has_next()) flush();  // who writes a line may wait for its answer
       if (!in.next(line)) return;
       work_.advance(done_);
       put(answer(context_.catalogue(), memories_, line, done_ + 1));
@@ -163,8 +174,8 @@ class Batch {
     std::vector<std::string> lines;
     long first = 1;
     const auto add = [&] {
-      const bool flush = in.live() && !in.has_next();
-      pieces.add([this, &data_dir, &of_threads, &together, flush, first,
+      const bool waited_for = in.live() && !in.has_next();
+      pieces.add([this, &data_dir, &of_threads, &together, waited_for, first,
                   lines = std::exchange(lines, {})](std::size_t thread) {
         const auto begin = std::chrono::steady_clock::now();
         std::unique_ptr<Own>& own = of_threads[thread];
@@ -175,9 +186,9 @@ class Batch {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         const double fit = kPiece_s * static_cast<double>(lines.size()) / std::max(took.count(), 1e-9);
         together = std::clamp(static_cast<std::size_t>(fit), std::size_t{1}, kMostTogether);
-        return [this, flush, answers = std::move(answers)] {
+        return [this, waited_for, answers = std::move(answers)] {
           for (const query::LineAnswer& one : answers) put(one);
-          if (flush) std::cout.flush();
+          if (waited_for) flush();
           work_.advance(done_);
         };
       });
@@ -210,9 +221,9 @@ class Batch {
   void put(const query::LineAnswer& answer) {
     if (answer.failed && context_.exit_code == 0) context_.exit_code = kHoldsErrors;
     if (answer.broken) context_.exit_code = kBrokenInvariant;
-    if (!answer.text.empty()) std::cout << answer.text << '\n';
-    if (!std::cout) throw std::runtime_error("standard output: cannot be written");
+    if (!answer.text.empty()) text_.append(answer.text).append(1, '\n');
     ++done_;
+    if (text_.size() >= kBlock_B) flush();
   }
 
   Context& context_;
@@ -221,6 +232,7 @@ class Batch {
   query::Memories memories_{};
   log::Work work_;
   long done_ = 0;
+  std::string text_{};  ///< answers that are not written yet
 };
 
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
@@ -235,6 +247,7 @@ void run_batch(Context& context, const std::string& path, bool rows, int jobs) {
       batch.run(in);
     else
       batch.run(in, static_cast<std::size_t>(jobs));
+    batch.flush();
   } catch (const work::Stopped&) {
     context.tell_stop("batch: " + std::to_string(batch.done()) + " lines are answered; to go on: tail -n +" +
                       std::to_string(batch.done() + 1) + " " + path);

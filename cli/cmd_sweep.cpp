@@ -1,5 +1,8 @@
+#include <iostream>
+
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
+#include "cli/sweep_table.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -9,7 +12,7 @@ constexpr int kMostJobs = 4096;
 struct SweepOptions {
   std::string study, out, scheduler;
   int jobs = 0;
-  bool resume = false, dry_run = false, json = false;
+  bool resume = false, dry_run = false, json = false, table = false;
 };
 
 std::vector<std::string> arguments_of(const SweepOptions& o) {
@@ -42,7 +45,13 @@ void add_sweep(CLI::App& app, Context& context) {
   command->add_flag("--json", o->json, "one JSON object on stdout at the end: the folder and what is in it");
   command->footer(
       "Example:\n  linkcast sweep docs/sweep/dgx1-subsets.json --jobs 4\nCtrl-C loses nothing: --resume goes on.");
-  command->callback([o, &context] { become_python(context, "sweep", arguments_of(*o)); });
+  command->add_flag("--table", o->table, "what this command asks of itself: see write_sweep_table()")->group("");
+  command->callback([o, &context] {
+    if (o->table)
+      write_sweep_table(std::cin, std::cout);
+    else
+      become_python(context, "sweep", arguments_of(*o));
+  });
 }
 
 }  // namespace linkcast::cli

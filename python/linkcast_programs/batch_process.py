@@ -3,13 +3,15 @@ built. And which linkcast and which data it answers from: two parts of one table
 import hashlib
 import json
 import os
+import select
 import subprocess
 import time
+from itertools import islice
 from pathlib import Path
 
 MOST_WAITING_B = 16384  # a quarter of what a pipe holds on Linux, so that asking never waits for an answer to be read
-MOST_AHEAD = 64
-FAST_S = 0.02
+MOST_AHEAD = 256
+FAST_S = 0.02  # so long answers are gathered
 READ_B = 65536
 BLOCK = 1024  # questions that are made at once
 DATA = ("topologies/*.json", "models/params/*.json", "apps-traces/samples/*")
@@ -24,7 +26,7 @@ def _that_fit(lines):
     """The first ones, at least one, that a pipe holds."""
     size, count = 0, 0
     for line in lines:
-        size += 4 * len(line)  # in UTF-8 at most
+        size += len(line)  # JSON of json.dumps, in ASCII
         if count and size > MOST_WAITING_B:
             break
         count += 1
@@ -49,15 +51,18 @@ class BatchProcess:
         except OSError:
             pass  # it died, which reading sees
 
-    def _read(self):
-        """Whole lines, at least one. @raises Died"""
-        while True:
+    def _read(self, most):
+        """Whole lines, at least one: so many, or those that come soon. @raises Died"""
+        until, lines = time.monotonic() + FAST_S, []
+        while not lines or (len(lines) < most and select.select([self._process.stdout], [], [], max(0, until - time.monotonic()))[0]):
             data = os.read(self._process.stdout.fileno(), READ_B)
-            if not data:
+            if not data and not lines:
                 raise Died(self._process.wait())
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            if lines:
-                return lines
+            if not data:
+                break
+            *come, self._rest = (self._rest + data).split(b"\n")
+            lines += come
+        return lines
 
     def answers(self, lines, until):
         """Lists of answers, each a line of JSON, in order; no more questions are put after the time `until`.
@@ -71,7 +76,7 @@ class BatchProcess:
                 self._write(more)
                 asked += len(more)
             begin = time.monotonic()
-            come = self._read()
+            come = self._read(asked - answered - ahead // 2)
             answered += len(come)
             ahead = min(2 * ahead, MOST_AHEAD) if time.monotonic() - begin < FAST_S else 1
             yield come
@@ -103,8 +108,8 @@ def answer_chunk(start, process, chunk, questions, seconds, on_rows):
     @returns  how many were asked, and the process, with all that it has built"""
     done, again, until = 0, -1, time.monotonic() + seconds
     while done < len(chunk) and (done == 0 or time.monotonic() < until):
-        numbers = [int(number) for number in chunk[done:done + BLOCK]]
-        lines = [next(questions) for _ in numbers]
+        numbers = list(map(int, chunk[done:done + BLOCK]))
+        lines = list(islice(questions, len(numbers)))
         at = 0
         while at < len(numbers) and (done + at == 0 or time.monotonic() < until):
             process = process or start()

@@ -1,9 +1,11 @@
 """What a plot of a study shows: y over x, a line for each value of `by`. Pure: the page and the pictures share it."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
+
+import numpy as np
 
 MOST_LINES = 10  # as many as there are colours
 LINE_AXIS_VALUES = 8
@@ -35,25 +37,55 @@ class Drawing:
     left_out: int
 
 
+@dataclass
+class Column:
+    """A few values, and which of them each row has; -1: none."""
+    values: list[Any]
+    codes: np.ndarray
+
+
+@dataclass
+class Points:
+    """Rows of a plot: where they stand, and numbers by column, NaN where a row has none."""
+    x: Column
+    by: Column
+    numbers: dict[str, np.ndarray]
+
+
+def numbers_for(y: str) -> list[str]:
+    """Columns of numbers that drawing() looks at."""
+    return list(dict.fromkeys([y, "time_s", *ENDS["time_s"], *ENDS.get(y, ())]))
+
+
 def columns_for(plot: dict[str, Any]) -> list[str]:
-    """What drawing() and chosen() look at."""
-    named = [plot["x"], plot["y"], plot.get("by", ""), *plot.get("where", {}), "time_s", *(end for ends in ENDS.values() for end in ends)]
+    """All that points_of() and chosen() look at."""
+    named = [plot["x"], plot.get("by", ""), *plot.get("where", {}), *numbers_for(plot["y"])]
     return list(dict.fromkeys(key for key in named if key))
 
 
-def _interval(y: str, row: dict[str, Any]) -> tuple[float, float] | None:
+def _column(values: list[Any]) -> Column:
+    codes: dict[Any, int] = {}
+    each = [-1 if value is None else codes.setdefault(value, len(codes)) for value in values]
+    return Column(list(codes), np.array(each, dtype=np.int32))
+
+
+def points_of(records: list[dict[str, Any]], x: str, y: str, by: str) -> Points:
+    def numbers(key: str) -> np.ndarray:
+        values = (record.get(key) for record in records)
+        return np.array([value if isinstance(value, (int, float)) else math.nan for value in values], dtype=float)
+    lines = _column([record.get(by) if by else "" for record in records])
+    return Points(_column([record.get(x) for record in records]), lines, {key: numbers(key) for key in numbers_for(y)})
+
+
+def _intervals(y: str, numbers: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Of a time as the answer says it; of a rate, which is bytes over time, from that of the time."""
     if y in RATES:
-        time_s, low_s, high_s = (row.get(key) for key in ("time_s", "time_low_s", "time_high_s"))
-        return (row[y] * time_s / high_s, row[y] * time_s / low_s) if low_s and high_s else None
-    low, high = (row.get(key) for key in ENDS.get(y, ("", "")))
-    return (low, high) if low is not None and high is not None else None
-
-
-def _ends(y: str, rows: list[dict[str, Any]]) -> tuple[float, float]:
-    interval = _interval(y, rows[0]) if len(rows) == 1 else None
-    values = [row[y] for row in rows]
-    return interval or (min(values), max(values))
+        low_s, high_s = (np.where(numbers[key] == 0, math.nan, numbers[key]) for key in ENDS["time_s"])
+        moved = numbers[y] * numbers["time_s"]
+        return moved / high_s, moved / low_s
+    none = np.full(len(numbers[y]), math.nan)
+    low, high = (numbers[key] for key in ENDS[y]) if y in ENDS else (none, none)
+    return np.where(np.isnan(high), math.nan, low), np.where(np.isnan(low), math.nan, high)
 
 
 def _thinned(values: list[Any]) -> list[Any]:
@@ -61,17 +93,6 @@ def _thinned(values: list[Any]) -> list[Any]:
     if len(values) <= MOST_POINTS:
         return values
     return [values[round(i * (len(values) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
-
-
-def _line(name: str, x: str, y: str, rows: list[dict[str, Any]]) -> Line:
-    groups: dict[Any, list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(row[x], []).append(row)
-    if all(isinstance(value, (int, float)) for value in groups):
-        groups = {value: groups[value] for value in _thinned(sorted(groups))}
-    ends = [_ends(y, group) for group in groups.values()]
-    return Line(name, list(groups), [median(row[y] for row in group) for group in groups.values()],
-                [low for low, _ in ends], [high for _, high in ends])
 
 
 def chosen(records: list[dict[str, Any]], where: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -101,20 +122,42 @@ def value_of(text: str) -> Any:
     return text or None
 
 
-def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> Drawing | None:
+def _groups(points: Points, y: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows with both values, those with the same `by` and x together, the least y first; where each group begins; and which is the first
+    row of it in the table."""
+    kept = np.flatnonzero((points.x.codes >= 0) & ~np.isnan(points.numbers[y]))
+    key = (points.by.codes[kept].astype(np.int64) + 1) * len(points.x.values) + points.x.codes[kept]
+    order = np.lexsort((points.numbers[y][kept], key))
+    begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+    rows = kept[order]
+    return rows, begins, np.minimum.reduceat(rows, begins) if len(rows) else begins
+
+
+def drawing(points: Points, x: str, y: str, by: str, text_of) -> Drawing | None:
     """None where no scenario has both. @param text_of  (column, value) as a legend shows it"""
-    rows = [row for row in records if isinstance(row.get(y), (int, float)) and row.get(x) is not None]
-    if not rows:
+    rows, begins, first = _groups(points, y)
+    if not len(rows):
         return None
-    groups: dict[Any, list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(row[by] if by else "", []).append(row)
-    lines = [_line(text_of(by, key) if by else "", x, y, group) for key, group in groups.items()]
-    single = all(len({row[x] for row in group}) == len(group) for group in groups.values())
-    has_ends = all(_interval(y, row) for row in rows)
-    band = ("bands are 90 % intervals" if has_ends else "") if single else (
+    sizes = np.diff(np.append(begins, len(rows)))
+    values, (low, high) = points.numbers[y][rows], (each[rows] for each in _intervals(y, points.numbers))
+    middle, has_ends = begins + sizes // 2, ~np.isnan(low)
+    medians = np.where(sizes % 2 == 1, values[middle], (values[np.maximum(middle - 1, 0)] + values[middle]) / 2)
+    alone = (sizes == 1) & has_ends[begins]
+    lows, highs = np.where(alone, low[begins], values[begins]), np.where(alone, high[begins], values[begins + sizes - 1])
+    at_x, at_by = points.x.codes[rows[begins]], points.by.codes[rows[begins]]
+    lines, most = [], 0
+    for code in dict.fromkeys(at_by[np.argsort(first)].tolist()):  # lines and names as the table has them first
+        of = np.flatnonzero(at_by == code)
+        of = of[np.argsort(first[of])]
+        most = max(most, len(of))
+        names = [points.x.values[i] for i in at_x[of].tolist()]
+        if all(isinstance(name, (int, float)) for name in names):
+            kept = _thinned(sorted(range(len(names)), key=names.__getitem__))
+            names, of = [names[i] for i in kept], of[kept]
+        name = text_of(by, points.by.values[code] if code >= 0 else None) if by else ""
+        lines.append(Line(name, names, medians[of].tolist(), lows[of].tolist(), highs[of].tolist()))
+    band = ("bands are 90 % intervals" if has_ends.all() else "") if (sizes == 1).all() else (
         "medians over the other axes, bands from the least to the most")
-    most = max(len({row[x] for row in group}) for group in groups.values())
     if any(len(line.x) < most for line in lines):
         band = "; ".join(filter(None, [band, f"{MOST_POINTS} of {most} values of {x}"]))
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))

@@ -58,15 +58,15 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"re2/", ["sim/base/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/base/regex.hpp instead
     (r"openssl/", ["sim/base"]),
-    (r"zlib\.h$", ["sim/base/packed_file.cpp"]),
+    (r"zlib\.h$", ["sim/base/packed_file.cpp", "cli/sweep_table.cpp"]),
     (r"sqlite3\.h$", ["apps-traces/import/nsys_database.cpp"]),
-    (r"simdjson", ["sim/records/trace.cpp", "sim/base/object_reader.cpp"]),
+    (r"simdjson", ["sim/records/trace.cpp", "sim/base/object_reader.cpp", "cli/sweep_table.cpp"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/base", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_module.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/log_diagnosis.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/limits.cpp", "sim/base/in_order.cpp", "cli/serve/http_module.cpp", "cli/serve/http_server.cpp", "cli/serve/service.cpp", "cli/serve/log_diagnosis.cpp", "cli/serve/process_metrics.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/sweep_table.cpp", "cli/files.cpp", "cli/cmd_predict.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]

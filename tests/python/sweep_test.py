@@ -5,7 +5,7 @@ import json
 import math
 import subprocess
 
-from program import PYTHON, ROOT, InFolder, answers, has, main, run
+from program import PROGRAM, PYTHON, ROOT, InFolder, answers, has, main, run
 
 BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce"},
         "axes": {"gpus": [[0, 1], [0, 1, 2, 3, 4]], "size_B": ["1MiB", "64MiB"]}}
@@ -125,6 +125,44 @@ class Table(InFolder):
             self.assertEqual((row["algorithm"], row["protocol"], row["error"]), (answer["algorithm"], answer["protocol"], ""))
             self.assertEqual(row["bottleneck"], "  ".join(answer["bottleneck"]))
 
+    def test_cells_are_what_a_batch_prints(self):
+        """Each key and digit of --rows, texts with commas, flags and what some rows lack."""
+        value = study(query={**BASE["query"], "platform": "v100-dgx1"}, axes={"gpus": [[0, 1], [0, 1, 2, 4], [0, 9]], "size_B": [2**10, 2**26]})
+        rows = self.rows(value, code=1)
+        queries = run("sweep", self.folder / "study.json", "--dry-run").stdout
+        printed = run("predict", "--batch", "-", "--rows", stdin=queries).stdout.splitlines()
+        answered = [json.loads(line, parse_float=str, parse_int=str) for line in printed]
+        self.assertEqual({row["fallback"] for row in rows}, {"true", "false", ""})
+        self.assertTrue(any(", " in row["warnings"] for row in rows))
+        self.assertEqual(set(rows[0]), {"scenario", "size_B", "gpus", "gpu_count"}.union(*answered))
+        for row, answer in zip(rows, answered, strict=True):
+            cells = {key: str(item).lower() if isinstance(item, bool) else item for key, item in answer.items()}
+            for key in set().union(*answered):
+                self.assertEqual(row[key], cells.get(key, ""), key)
+            self.assertEqual(row["gpu_count"], answer.get("ranks", ""))
+
+    def test_the_page_is_what_report_makes_of_the_table(self):
+        """Lines by text, by number of GPUs and by none, some of the values, intervals, medians, errors and slow-downs."""
+        plots = [{"x": "size_B", "y": "busbw_Bps", "by": "gpus"}, {"x": "gpu_count", "y": "time_s", "by": "op"}, {"x": "op", "y": "slowdown"},
+                 {"x": "size_B", "y": "time_s", "by": "gpu_count", "where": {"op": ["all_gather"], "gpus": [[0, 1], [4, 5, 6]]}}, {"x": "gpus", "y": "algorithm"}]
+        for query in ({}, {"with": [{"op": "broadcast", "gpus": [2, 3], "size_B": 2**26}]}):
+            value = study(query={"kind": "collective", "platform": "hgx-h200", **query}, plots=plots[:1] if query else plots,
+                          axes={"op": ["all_gather", "all_reduce"], "gpus": [[0, 1], [4, 5], [4, 5, 6], [0, 9]], "size_B": {"from": 1024, "to": 2**26, "factor": 16}})
+            out = "with" if query else "out"
+            self.rows(value, code=1, out=out)
+            page = self.folder / out / "report.html"
+            self.assertIn("is no GPU of hgx-h200", page.read_text())
+            again = run("report", f"{out}/sweep.json", "--out", "again.html", folder=self.folder)
+            self.assertEqual((again.returncode, page.read_text()), (0, (self.folder / "again.html").read_text()), again.stderr)
+
+    def test_a_row_that_is_not_what_was_written(self):
+        journal = self.write("journal.jsonl", '{"scenario":0,"crc32":1,"row":{"time_s":1}}\n')
+        spec = {"journal": [str(journal)], "table": "/dev/null", "numbers": "/dev/null", "columns": [], "numeric": [], "axes": [], "counts_gpus": False,
+                "typed": False, "scenarios": 1}
+        done = subprocess.run([PROGRAM, "sweep", "--table", "-"], input=json.dumps(spec).encode() + b"\n" + bytes(8 + 8 + 4), capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"{journal}: scenario 0: is no row of this sweep", done.stderr.decode())
+
     def named_machine(self) -> str:
         """The P100 DGX-1 with a UUID and a bus id for each GPU."""
         machine = json.loads((ROOT / "topologies" / "p100-dgx1.json").read_text())
@@ -227,6 +265,7 @@ class Table(InFolder):
         for row, typed in zip(rows, json.loads(read.stdout), strict=True):
             self.assertEqual((float(row["time_s"]), int(row["size_B"]), row["gpus"]), (typed["time_s"], typed["size_B"], typed["gpus"]))
             self.assertEqual((row["error"], typed["error"]), ("", None))
+            self.assertEqual((row["bottleneck"], row["fallback"]), (typed["bottleneck"], str(typed["fallback"]).lower()))
 
 
 if __name__ == "__main__":

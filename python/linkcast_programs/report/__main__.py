@@ -131,6 +131,10 @@ def refuse_inputs(out: Path, results: list[str]) -> None:
             raise InputError(f"--out: {out}: is a file that is read")
 
 
+def version_of(program: str) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("result", nargs="+")
@@ -143,9 +147,8 @@ def main() -> int:
     try:
         refuse_inputs(options.out, options.result)
         sections = all_sections(options.result, options.program, options.data_dir)
-        version = subprocess.run([options.program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
         title = options.title or (sections[0].title if len(sections) == 1 else f"{len(sections)} results")
-        write_atomically(options.out, render(title, sections, version))
+        write_atomically(options.out, render(title, sections, version_of(options.program)))
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -5,12 +5,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..charts import Series, cells, distribution, lines, name_of, stacked
 from ..records import Node, open_rows, parse, read_text
-from ..table_plots import Drawing, chosen, columns_for, drawing, only_text, value_of
+from ..table_plots import Drawing, Points, chosen, columns_for, drawing, only_text, points_of, value_of
 from .forecasts import query_of
 from .page import MOST_ROWS, Chart, Section, Table, shortened, text_of
 
@@ -103,7 +104,7 @@ def batch(answers: list[Node], file: str) -> Section:
     all_pairs(section, rows)
     if "size_B" in varied:
         for y in ("time_s", "busbw_Bps", "bandwidth_Bps"):
-            shown = drawing(rows, "size_B", y, "query", lambda key, value: str(value))
+            shown = drawing(points_of(rows, "size_B", y, "query"), "size_B", y, "query", lambda key, value: str(value))
             if shown and any(len(line.x) > 1 for line in shown.lines):
                 shown.by = ", ".join(key for key in varied if key != "size_B")
                 section.charts.append(chart_of(shown))
@@ -124,48 +125,54 @@ def digests(answers: list[Node], key: str) -> dict[str, str]:
             if answer.has("inputs") and answer["inputs"].has(key)}
 
 
+@dataclass
 class SweepTable:
-    """A sweep's table.csv, read row by row: no more of it is kept than a page shows."""
+    """What a page shows of a sweep's table."""
+    columns: list[str]
+    count: int = 0
+    first: list[list[str]] = field(default_factory=list)
+    not_empty: set[str] = field(default_factory=set)
+    errors: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
+    slow_downs: list[float] = field(default_factory=list)
+    shown: list[Points] = field(default_factory=list)  # of each plot
 
-    def __init__(self, path: str, plots: list[dict[str, Any]]):
-        """@param plots  x, y, by, where, of columns; `shown` has the records of each"""
-        self.shown: list[list[dict[str, Any]]] = [[] for _ in plots]
-        self.first: list[list[str]] = []
-        self.errors: Counter[str] = Counter()
-        self.warnings: Counter[str] = Counter()
-        self.slow_downs: list[float] = []
-        self.count = 0
-        with open_rows(path) as rows:
-            self.columns = next(rows, [])
-            if self.columns[:1] != ["scenario"] or not {"error", "warnings"} <= set(self.columns):
-                raise Node(None, path).fail("is no table of a sweep: it has no columns scenario, warnings and error")
-            self._used = [False] * len(self.columns)
-            self._at = {key: i for i, key in enumerate(self.columns)}
-            needed = [[(key, self._at[key]) for key in columns_for(plot) if key in self._at] for plot in plots]
-            for row in rows:
-                if len(row) != len(self.columns):
-                    raise Node(None, path).fail(f"line {self.count + 2} has {len(row)} cells, not {len(self.columns)}")
-                self._take(row)
-                for plot, keys, records in zip(plots, needed, self.shown):
-                    records += chosen([{key: value_of(row[i]) for key, i in keys}], plot.get("where", {}))
-
-    def _take(self, row: list[str]) -> None:
+    def add(self, row: dict[str, str]) -> None:
         self.count += 1
         if len(self.first) < MOST_ROWS:
-            self.first.append(row)
-        self._used = [used or cell != "" for used, cell in zip(self._used, row)]
-        if error := row[self._at["error"]]:
+            self.first.append(list(row.values()))
+        self.not_empty.update(key for key, cell in row.items() if cell)
+        if error := row["error"]:
             self.errors[error] += 1
-        if warnings := row[self._at["warnings"]]:
+        if warnings := row["warnings"]:
             self.warnings.update(warnings.split(" | "))
-        if "slowdown" in self._at and isinstance(value := value_of(row[self._at["slowdown"]]), (int, float)):
+        if isinstance(value := value_of(row.get("slowdown", "")), (int, float)):
             self.slow_downs.append(value)
 
     def table(self, name: str) -> Table:
-        kept = [(key, i) for key, i in self._at.items() if key != "warnings" and self._used[i]]
+        kept = [(key, i) for i, key in enumerate(self.columns) if key != "warnings" and key in self.not_empty]
         rows = [[cell(key, value_of(row[i])) for key, i in kept] for row in self.first]
         note = f"The first {MOST_ROWS} of {self.count}; {name} beside this page has all." if self.count > MOST_ROWS else ""
         return Table("Table", [key for key, _ in kept], rows, note)
+
+
+def _read_table(path: str, plots: list[dict[str, Any]]) -> SweepTable:
+    """Row by row: no more of it is kept than a page shows. @param plots  x, y, by, where, of columns"""
+    with open_rows(path) as rows:
+        table = SweepTable(next(rows, []))
+        if table.columns[:1] != ["scenario"] or not {"error", "warnings"} <= set(table.columns):
+            raise Node(None, path).fail("is no table of a sweep: it has no columns scenario, warnings and error")
+        needed = [[key for key in columns_for(plot) if key in table.columns] for plot in plots]
+        shown: list[list[dict[str, Any]]] = [[] for _ in plots]
+        for row in rows:
+            if len(row) != len(table.columns):
+                raise Node(None, path).fail(f"line {table.count + 2} has {len(row)} cells, not {len(table.columns)}")
+            record = dict(zip(table.columns, row))
+            table.add(record)
+            for plot, keys, records in zip(plots, needed, shown):
+                records += chosen([{key: value_of(record[key]) for key in keys}], plot.get("where", {}))
+    table.shown = [points_of(records, plot["x"], plot["y"], plot["by"]) for plot, records in zip(plots, shown)]
+    return table
 
 
 def _plot_of(plot: Node) -> dict[str, Any]:
@@ -173,10 +180,11 @@ def _plot_of(plot: Node) -> dict[str, Any]:
     return {"x": plot["x"].text(), "y": plot["y"].text(), "by": plot["by"].text() if plot.has("by") else "", "where": where}
 
 
-def sweep(summary: Node, file: str) -> Section:
+def sweep(summary: Node, file: str, table: SweepTable | None = None) -> Section:
+    """@param table  what is known of it already"""
     path = str(Path(file).parent / summary["table"].text())
     plots = [_plot_of(plot) for plot in summary["plots"].items()]
-    table = SweepTable(path, plots)
+    table = table or _read_table(path, plots)
     section = Section(f"Study {summary['name'].text()}", file)
     if about := summary["about"].text():
         section.add("about", about)
@@ -185,11 +193,11 @@ def sweep(summary: Node, file: str) -> Section:
     for axis in summary["axes"].items():
         section.add(f"axis {axis['key'].text()}", f"{axis['values'].whole()} values")
     section.errors += counted(table.errors, "scenarios")
-    for node, plot, records in zip(summary["plots"].items(), plots, table.shown):
+    for node, plot, points in zip(summary["plots"].items(), plots, table.shown):
         for key in (plot["x"], plot["by"]):
             if key and key not in table.columns:
                 raise node.fail(f"'{key}' is no column of the table")
-        if shown := drawing(records, plot["x"], plot["y"], plot["by"], cell):
+        if shown := drawing(points, plot["x"], plot["y"], plot["by"], cell):
             section.charts.append(chart_of(shown, plot["where"]))
     slow_downs(section, table.slow_downs)
     section.tables.append(table.table(summary["table"].text()))

@@ -97,7 +97,7 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
             refuse_long_sweep(study, waiting, lambda: BatchProcess(options.program, options.data_dir), workers.jobs)
             run_rest(study, waiting, workers, journal, interrupts)
         errors = write_results(study, journal, identity, folder,
-                               ["--program", options.program, "--data-dir", options.data_dir], options.json)
+                               [options.program, "--data-dir", options.data_dir], options.json)
         return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:
         return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))

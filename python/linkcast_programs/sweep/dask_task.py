@@ -63,7 +63,7 @@ def run(setup, numbers, positions, seconds):
         data.append(lines)
         errors += sum(row.count(ERROR) for row in rows)
 
-    done, process = answer_chunk(start, process, numbers, map(lines.line, positions.tolist()), seconds, take)
+    done, process = answer_chunk(start, process, numbers, lines.lines(positions), seconds, take)
     if process:
         with _lock:
             _idle.setdefault(place, []).append(process)

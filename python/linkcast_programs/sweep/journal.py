@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ PART = b'{"part":'
 
 def journal_lines(numbers: Iterable[int], rows: Iterable[bytes]) -> bytes:
     """The checksum is of the row, and begins with the scenario's number."""
-    return b"".join(b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, int(number)), row) for number, row in zip(numbers, rows))
+    return b"".join([b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, number), row) for number, row in zip(numbers, rows)])
 
 
 def read_line(line: bytes) -> tuple[int, bytes]:
@@ -42,15 +41,6 @@ def read_line(line: bytes) -> tuple[int, bytes]:
     if crc32(match[3], number) != int(match[2]):
         raise ValueError("its checksum does not fit: bytes were changed")
     return number, match[3]
-
-
-def json_of(row: bytes, decode: Any = json.JSONDecoder().raw_decode):
-    """What json.loads says of a row, in UTF-8 without blanks around it. @raises ValueError"""
-    text = row.decode()
-    value, end = decode(text)
-    if end != len(text):
-        raise ValueError("more follows its value")
-    return value
 
 
 def offsets_in(lines: bytes) -> list[int]:
@@ -89,7 +79,7 @@ class Journal:
 
     def __init__(self, path: Path, header: dict[str, Any], resume: bool):
         self.path = path
-        self._files, self._maps = [path.name], {}
+        self._files = [path.name]
         self._file_of = np.full(header["scenarios"], -1, dtype=np.int32)
         self._offset = np.zeros(header["scenarios"], dtype=np.int64)
         self._file = self._open()
@@ -217,18 +207,9 @@ class Journal:
     def done(self) -> int:
         return int(np.count_nonzero(self._file_of >= 0))
 
-    def row(self, number: int) -> dict[str, Any]:
-        """@raises InputError  the line is damaged"""
-        file = int(self._file_of[number])
-        if file not in self._maps:
-            with open(self.path.parent / self._files[file], "rb") as opened:
-                self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        lines = self._maps[file]
-        lines.seek(int(self._offset[number]))
-        try:
-            return json_of(read_line(lines.readline())[1])
-        except ValueError as error:
-            raise InputError(f"{self.path.parent / self._files[file]}: scenario {number}: {error}: damaged") from None
+    def places(self) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Files, and of each scenario where its line begins and which of them has it."""
+        return [str(self.path.parent / name) for name in self._files], self._offset, self._file_of
 
     def sync(self) -> None:
         with self._disk():

@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: E402
 
 from ..charts import COLOURS, is_wide, name_of  # noqa: E402
-from ..table_plots import Drawing, drawing, only_text, value_of  # noqa: E402
+from ..table_plots import Drawing, Points, drawing, only_text, value_of  # noqa: E402
 from ..units import value_text  # noqa: E402
 
 DPI = 150
@@ -59,9 +59,9 @@ def figure(shown: Drawing, title: str):
     return fig
 
 
-def pictures(name: str, plot: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, bytes]:
+def pictures(name: str, plot: dict[str, Any], points: Points) -> dict[str, bytes]:
     """By the end of the file's name; none where no scenario has the values."""
-    shown = drawing(records, plot["x"], plot["y"], plot.get("by", ""), legend_text)
+    shown = drawing(points, plot["x"], plot["y"], plot.get("by", ""), legend_text)
     if not shown:
         return {}
     plt.rcParams["svg.hashsalt"] = "linkcast"  # the same table gives the same picture

@@ -39,7 +39,7 @@ class _Asker:
     def row(self, scenario: Scenario) -> dict[str, Any]:
         """@raises InputError  the study is wrong"""
         rows: list[dict[str, Any]] = []
-        question = iter([self._study.lines.line(scenario.positions)])
+        question = self._study.lines.lines(np.array([scenario.positions]))
         _, self.process = answer_chunk(self._start, self.process, [0], question, 0, lambda _, come: rows.extend(map(json.loads, come)))
         if wrong := WRONG_STUDY.match(rows[0].get("error", "")):
             place = self._study.pointer_of(scenario, wrong["pointer"])

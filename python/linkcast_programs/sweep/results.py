@@ -1,26 +1,30 @@
 """A finished study in its folder: table, pictures, page. The table has one row a scenario, in the order of the study, the same bytes whoever answered."""
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
-from io import TextIOWrapper
+from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
-from ..records import atomic_file, write_atomically
+import numpy as np
+
+from ..records import InputError, Node, atomic_file, open_rows, write_atomically
+from ..table_plots import CHOICE, Column, Points, numbers_for, plots_by_default
 from .journal import Journal
 from .study import Plot, Study, counts_gpus
 
 FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "latency_s", "algorithm", "protocol",
          "transport", "library", "channels", "makespan_s", "step_time_s", "step_time_low_s", "step_time_high_s",
          "exposed_communication_s", "slowdown", "alone_s", "bottleneck"]
-LAST = ["warnings", "error"]
-MOST_KEPT = 100_000  # rows, some 100 MB: of more each is read once more
+TYPES = {"int": int, "float": float, "bool": bool, "str": str}
+BLOCK = 65536  # rows of numbers
+BLOCK_B = 32 * 1024 ** 2  # of the table, a group of rows in table.parquet
+WRONG_INPUT = 2  # linkcast's exit code
 
 
 def axis_cell(value: Any) -> Any:
@@ -33,111 +37,115 @@ def axis_cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, dict)) else value
 
 
+def _text_of(cell: Any) -> str | None:
+    return None if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _parquet_file(stack: ExitStack, folder: Path) -> IO[bytes] | None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        print("warning: the Python package pyarrow is not installed (.ci/prepare installs it): no table.parquet", file=sys.stderr)
+        return None
+    return stack.enter_context(atomic_file(folder / "table.parquet"))
+
+
+def _write_parquet(file: IO[bytes], rows: IO[bytes], columns: list[str], types: dict[str, type]) -> None:
+    """A group of rows each block. @param rows  the table with commas, where only a text that is empty has quotes and nothing in them"""
+    import pyarrow
+    from pyarrow import csv, parquet
+    names = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+    schema = pyarrow.schema([(key, names[types[key]]) for key in columns])
+    reader = csv.open_csv(rows, csv.ReadOptions(block_size=BLOCK_B), csv.ParseOptions(newlines_in_values=True),
+                          csv.ConvertOptions(column_types=schema, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False))
+    with parquet.ParquetWriter(file, schema) as writer:
+        for block in reader:
+            writer.write_batch(block)
+
+
 class Table:
-    """Columns and rows of a study that is done; a row is made when it is asked for."""
+    """table.csv, which the program writes from the journal, and what it says of its columns. Numbers of answers lie in a file."""
 
-    def __init__(self, study: Study, journal: Journal):
-        self._study, self._journal = study, journal
-        self._counted = counts_gpus(study.axes)
-        self._types: dict[str, set[type]] = {}
-        axes = ["scenario", *(axis.key for axis in study.axes), *["gpu_count"] * self._counted]
-        self._read: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []  # keys and values of each row, of a study of not too many
-        shapes: Counter[tuple[tuple[str, ...], tuple[type, ...]]] = Counter()
-        names: dict[tuple[str, ...], tuple[str, ...]] = {}
-        keeps = len(study.scenarios) <= MOST_KEPT
-        for number in range(len(study.scenarios)):
-            row = journal.row(number)
-            keys, values = tuple(row), tuple(row.values())
-            shapes[names.setdefault(keys, keys), tuple(map(type, values))] += 1
-            if keeps:
-                self._read.append((names[keys], values))
-        self.errors = sum(count for (keys, _), count in shapes.items() if "error" in keys)
-        for keys, types in shapes:
-            for key, of in zip(keys, types):
-                self._types.setdefault(key, set()).add(of)
-        seen = self._types.keys() - set(axes) - {"error", "warnings"}
-        self.columns = axes + [key for key in FIRST if key in seen] + sorted(seen - set(FIRST)) + LAST
-        self._cells = [[axis_cell(value) for value in axis.values] for axis in study.axes]
-        for axis, cells in zip(study.axes, self._cells):
-            self._types[axis.key] = {type(cell) for cell in cells}
-        self._types |= {"scenario": {int}, "gpu_count": {int}}
+    def __init__(self, study: Study, journal: Journal, program: list[str], folder: Path):
+        """@raises InputError  a row of the journal is damaged, the disk is full"""
+        self._study, self._count = study, len(study.scenarios)
+        self._cells = {axis.key: [axis_cell(value) for value in axis.values] for axis in study.axes}
+        wanted = [key for y in [plot.y for plot in study.plots] or CHOICE for key in numbers_for(y)]
+        self._numeric = list(dict.fromkeys([*wanted, "slowdown", "ranks"]))
+        with ExitStack() as stack:
+            parquet = _parquet_file(stack, folder)
+            table, numbers = stack.enter_context(atomic_file(folder / "table.csv")), TemporaryFile(dir=folder)
+            # A session of its own: Ctrl-C is for the sweep.
+            process = subprocess.Popen([*program, "sweep", "--table", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, pass_fds=(table.fileno(), numbers.fileno()), start_new_session=True)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            files, begins, file_of = journal.places()
+            spec = {"journal": files, "table": f"/dev/fd/{table.fileno()}", "numbers": f"/dev/fd/{numbers.fileno()}", "columns": FIRST,
+                    "numeric": self._numeric, "counts_gpus": counts_gpus(study.axes), "typed": parquet is not None, "scenarios": self._count,
+                    "axes": [{"key": key, "cells": list(map(_text_of, cells))} for key, cells in self._cells.items()]}
+            assert process.stdin and process.stdout
+            with suppress(BrokenPipeError):
+                for data in (json.dumps(spec).encode() + b"\n", study.scenarios.places(), begins, file_of):
+                    process.stdin.write(data)
+                process.stdin.close()
+            self.facts = json.loads(process.stdout.readline() or b"{}")
+            if parquet and self.facts:
+                _write_parquet(parquet, process.stdout, self.columns, {key: self.type_of(key) for key in self.columns})
+            errors = process.stderr.read().decode(errors="replace") if process.stderr else ""
+            if process.wait():
+                why = errors.strip().rpartition("\n")[2].removeprefix("error: ")
+                raise InputError(why) if process.returncode == WRONG_INPUT else OSError(f"{folder / 'table.csv'}: cannot be made: {why}")
+            self._file = numbers
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """A value or None for each column."""
-        empty = dict.fromkeys(self.columns)
-        for scenario in self._study.scenarios:
-            record = empty.copy()
-            record.update(zip(*self._read[scenario.number]) if self._read else self._journal.row(scenario.number))
-            for axis, cells, at in zip(self._study.axes, self._cells, scenario.positions):
-                record[axis.key] = cells[at]
-            record["scenario"] = scenario.number
-            if self._counted:
-                record["gpu_count"] = record.get("ranks")
-            yield record
-
-    def types_of(self, key: str) -> set[type]:
-        return self._types.get(key, set()) - {type(None)}
+    @property
+    def columns(self) -> list[str]:
+        return self.facts["columns"]
 
     def type_of(self, key: str) -> type:
         """Of a column's values: bool, int, float or str."""
-        types = self.types_of(key)
+        if key in self._cells:
+            types = {type(cell) for cell in self._cells[key]} - {type(None)}
+        elif key in ("scenario", "gpu_count"):
+            types = {int}
+        else:
+            types = {TYPES[name] for name in self.facts["types"].get(key, [])}
         for one in ({bool}, {int}, {int, float}):
             if types and types <= one:
                 return float if len(one) > 1 else next(iter(one))
         return str
 
+    def numbers(self, key: str) -> np.ndarray:
+        """Of each scenario, NaN where it has none."""
+        if key in self._cells:
+            cells = [cell if isinstance(cell, (int, float)) else np.nan for cell in self._cells[key]]
+            return np.array(cells, dtype=float)[self._at(key)]
+        column, width, numbers = self._numeric.index("ranks" if key == "gpu_count" else key), len(self._numeric), np.empty(self._count)
+        self._file.seek(0)
+        for begin in range(0, self._count, BLOCK):
+            numbers[begin:begin + BLOCK] = np.fromfile(self._file, count=BLOCK * width).reshape(-1, width)[:, column]
+        return numbers
 
-class CsvWriter:
-    def __init__(self, file: IO[str], table: Table):
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(table.columns)
-        self._flags = [key for key in table.columns if bool in table.types_of(key)]
+    def _at(self, key: str) -> np.ndarray:
+        return self._study.scenarios.positions_on(list(self._cells).index(key))
 
-    def add(self, record: dict[str, Any]) -> None:
-        if self._flags:
-            record = record.copy()
-            for key in self._flags:
-                if isinstance(record[key], bool):
-                    record[key] = str(record[key]).lower()
-        self._writer.writerow(record.values())
+    def _column(self, key: str) -> Column:
+        if key in self._cells:
+            cells, codes = self._cells[key], self._at(key)
+        elif key:
+            counts, codes = np.unique(self.numbers(key), return_inverse=True)
+            cells = [None if np.isnan(count) else int(count) for count in counts]
+        else:
+            cells, codes = [""], np.zeros(self._count, dtype=np.int32)
+        return Column(cells, np.where([cell is None for cell in cells], -1, np.arange(len(cells), dtype=np.int32))[codes])
 
-    def close(self) -> None:
-        """The file is not its own."""
-
-
-class ParquetWriter:
-    """A group of rows each BLOCK. @raises ImportError  pyarrow is not installed"""
-    BLOCK = 100_000
-
-    def __init__(self, file: IO[bytes], table: Table):
-        import pyarrow
-        from pyarrow import parquet
-        self._pyarrow, self._rows = pyarrow, []
-        names = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-        types = {key: table.type_of(key) for key in table.columns}
-        self._mixed = [of is str and not table.types_of(key) <= {str} for key, of in types.items()]
-        self._schema = pyarrow.schema([(key, names[of]) for key, of in types.items()])
-        self._writer = parquet.ParquetWriter(file, self._schema)
-
-    def add(self, record: dict[str, Any]) -> None:
-        self._rows.append(list(record.values()))
-        if len(self._rows) == self.BLOCK:
-            self._flush()
-
-    def _flush(self) -> None:
-        columns = [[value if value is None else str(value) for value in column] if mixed else column
-                   for column, mixed in zip(zip(*self._rows), self._mixed)]
-        arrays = [self._pyarrow.array(column, field.type) for column, field in zip(columns, self._schema)]
-        self._writer.write_table(self._pyarrow.Table.from_arrays(arrays, schema=self._schema))
-        self._rows = []
-
-    def close(self) -> None:
-        if self._rows:
-            self._flush()
-        self._writer.close()
-
-
-RUN = Path(__file__).resolve().parents[2] / "run.py"
+    def points(self, plot: dict[str, Any]) -> Points:
+        kept = np.ones(self._count, dtype=bool)
+        for key, values in plot.get("where", {}).items():
+            kept &= np.array([str(cell) in values for cell in self._cells[key]])[self._at(key)]
+        x, by = (self._column(plot.get(key, "")) for key in ("x", "by"))
+        return Points(Column(x.values, x.codes[kept]), Column(by.values, by.codes[kept]),
+                      {key: self.numbers(key)[kept] for key in numbers_for(plot["y"])})
 
 
 def _summary(study: Study, plots: list[dict[str, Any]], errors: int, identity: dict[str, Any]) -> dict[str, Any]:
@@ -153,63 +161,50 @@ def _plot(plot: Plot) -> dict[str, Any]:
     return {"x": plot.x, "y": plot.y} | ({"by": plot.by} if plot.by else {}) | ({"where": where} if where else {})
 
 
-def _draw(study: Study, plots: list[dict[str, Any]], shown: list[list[dict[str, Any]]], folder: Path) -> None:
+def _draw(study: Study, plots: list[dict[str, Any]], shown: list[Points], folder: Path) -> None:
     from .pictures import pictures
     folder.mkdir(exist_ok=True)
     for old in folder.glob("[0-9]*-over-*.*"):  # the study may name other plots than at the last --resume
         old.unlink()
-    for number, (plot, records) in enumerate(zip(plots, shown), 1):
-        files = pictures(study.name, plot, records)
+    for number, (plot, points) in enumerate(zip(plots, shown), 1):
+        files = pictures(study.name, plot, points)
         if not files:
             print(f"warning: plot of {plot['y']} over {plot['x']}: no scenario has both", file=sys.stderr)
         for end, data in files.items():
             write_atomically(folder / f"{number}-{plot['y']}-over-{plot['x']}.{end}", data)
 
 
-def _write_tables(table: Table, plots: list[dict[str, Any]], folder: Path) -> list[list[dict[str, Any]]]:
-    """@returns  of each plot what it shows"""
-    from ..table_plots import chosen, columns_for
-    shown: list[list[dict[str, Any]]] = [[] for _ in plots]
-    columns = [columns_for(plot) for plot in plots]
-    with ExitStack() as stack:
-        writers: list[CsvWriter | ParquetWriter] = []
-        try:
-            writers.append(ParquetWriter(stack.enter_context(atomic_file(folder / "table.parquet")), table))
-        except ImportError:
-            stack.pop_all()
-            print("warning: the Python package pyarrow is not installed (.ci/prepare installs it): no table.parquet",
-                  file=sys.stderr)
-        text = TextIOWrapper(stack.enter_context(atomic_file(folder / "table.csv")), encoding="utf-8", newline="")
-        writers.append(CsvWriter(text, table))
-        for record in table.records():
-            for writer in writers:
-                writer.add(record)
-            for plot, keys, rows in zip(plots, columns, shown):
-                rows += chosen([{key: record.get(key) for key in keys}], plot.get("where", {}))
-        for writer in writers:
-            writer.close()
-        text.flush()
-        text.detach()
-    return shown
+def _write_page(summary: dict[str, Any], table: Table, shown: list[Points], folder: Path, program: str) -> None:
+    from ..report.__main__ import version_of
+    from ..report.batches import MOST_ROWS, SweepTable, sweep
+    from ..report.page import render
+    warnings: Counter[str] = Counter()
+    for texts, count in table.facts["warnings"]:
+        for text in texts.split(" | "):
+            warnings[text] += count
+    slow_downs = table.numbers("slowdown")
+    with open_rows(folder / "table.csv") as rows:
+        first = list(islice(rows, 1, MOST_ROWS + 1))
+    whole = SweepTable(table.columns, len(slow_downs), first, set(table.facts["not_empty"]), Counter(dict(table.facts["error_texts"])),
+                       warnings, slow_downs[~np.isnan(slow_downs)].tolist(), shown)
+    file = str(folder / "sweep.json")
+    section = sweep(Node(summary, file), file, whole)
+    write_atomically(folder / "report.html", render(section.title, [section], version_of(program)))
 
 
 def write_results(study: Study, journal: Journal, identity: dict[str, Any], folder: Path,
                   program: list[str], as_json: bool = False) -> int:
     """@param as_json  tells of it in JSON, the summary and its folder. @returns  how many scenarios have an error"""
-    from ..table_plots import plots_by_default
-    table = Table(study, journal)
+    table = Table(study, journal, program, folder)
     numbers = [axis.key for axis in study.axes if table.type_of(axis.key) in (int, float)]
     axes = [{"key": axis.key, "values": len(axis.values)} for axis in study.axes]
     plots = [_plot(plot) for plot in study.plots] or plots_by_default(axes, table.columns, numbers)
-    shown = _write_tables(table, plots, folder)
-    errors = table.errors
+    errors = table.facts["errors"]
     summary = _summary(study, plots, errors, identity)
     write_atomically(folder / "sweep.json", json.dumps(summary, indent=1) + "\n")
+    shown = [table.points(plot) for plot in plots]
     _draw(study, plots, shown, folder / "plots")
-    page = subprocess.run([sys.executable, "-B", str(RUN), "report", *program, f"--out={folder / 'report.html'}", "--",
-                           str(folder / "sweep.json")], check=False, stdout=subprocess.DEVNULL)
-    if page.returncode:
-        raise OSError(f"{folder / 'report.html'}: could not be made; the table is complete")
+    _write_page(summary, table, shown, folder, program[0])
     if as_json:
         print(json.dumps({**summary, "folder": str(folder)}, indent=2))
     else:

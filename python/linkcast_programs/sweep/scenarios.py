@@ -151,6 +151,15 @@ class Scenarios(Sequence):
         places = numbers if self._kept is None else self._kept[numbers]
         return np.stack(np.unravel_index(places, self._shape), axis=-1)
 
+    def places(self) -> np.ndarray:
+        """Of each in the whole product."""
+        return np.arange(len(self)) if self._kept is None else self._kept
+
+    def positions_on(self, axis: int) -> np.ndarray:
+        """Of each on one axis."""
+        inner = int(np.prod(self._shape[axis + 1:], dtype=np.int64))
+        return (self.places() // inner % self._shape[axis]).astype(np.int32)
+
     def _make(self, number: int, positions: list[int]) -> Scenario:
         return Scenario(number, tuple(positions), tuple(axis.values[i] for axis, i in zip(self._axes, positions)))
 
@@ -187,7 +196,9 @@ class Lines:
         self._base, self._axes = base, axes
         self._inner = any("." in key for key, _ in axes)
         self._parts = [[f"{json.dumps(key)}: {json.dumps(value)}" for value in values] for key, values in axes]
-        self._start = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in base.items())
+        start = "".join(f"{json.dumps(key)}: {json.dumps(value)}, " for key, value in base.items())
+        self._parts[0] = ["{" + start + part for part in self._parts[0]]
+        self._parts[-1] = [part + "}" for part in self._parts[-1]]
 
     def query(self, point: Sequence[int]) -> dict[str, Any]:
         query = copy.deepcopy(self._base)
@@ -195,8 +206,8 @@ class Lines:
             put(query, key, values[position])
         return query
 
-    def line(self, point: Sequence[int]) -> str:
+    def lines(self, positions: np.ndarray) -> Iterator[str]:
+        """@param positions  a row a question, a column an axis"""
         if self._inner:
-            return json.dumps(self.query(point))
-        parts = [part[position] for part, position in zip(self._parts, point)]
-        return "{" + ", ".join([self._start, *parts] if self._start else parts) + "}"
+            return (json.dumps(self.query(point)) for point in positions.tolist())
+        return map(", ".join, zip(*(map(parts.__getitem__, at) for parts, at in zip(self._parts, positions.T.tolist()))))

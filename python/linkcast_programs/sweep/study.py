@@ -183,4 +183,4 @@ def chunks_of(study: Study, waiting: np.ndarray, workers: int) -> list[Chunk]:
 
 
 def questions_of(study: Study, chunk: Chunk) -> Iterator[str]:
-    return map(study.lines.line, study.scenarios.positions(chunk).tolist())
+    return study.lines.lines(study.scenarios.positions(chunk))
