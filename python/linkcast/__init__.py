@@ -20,7 +20,7 @@ except ImportError as _error:
     raise ImportError(f"linkcast: its compiled module cannot be loaded: {_error}: pip install . in a checkout, or .ci/prepare") from _error
 
 from .answers import Answer, Answers, Failure, WhatIf  # noqa: E402
-from .batches import batch, batch_lines  # noqa: E402
+from .batches import arrays, batch, batch_lines  # noqa: E402
 from .engine import main, program, run  # noqa: E402
 from .errors import InputError, InternalError, LinkcastError  # noqa: E402
 from .files import Diagnosis, Fit, Import, Initialised, Validation, diagnose, fit, import_, init, validate  # noqa: E402
@@ -32,6 +32,6 @@ from .studies import Sweep, Wiring, report, sweep, wiring  # noqa: E402
 __version__ = version()
 __all__ = [
     "Answer", "Answers", "Collective", "Diagnosis", "Fabric", "Failure", "Fit", "Flows", "Import", "Initialised", "InputError", "InternalError",
-    "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Sweep", "Validation", "WhatIf", "Wiring", "ask",
+    "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Sweep", "Validation", "WhatIf", "Wiring", "arrays", "ask",
     "batch", "batch_lines", "collective", "diagnose", "fabric", "fit", "flows", "import_", "init", "keys", "main", "p2p", "place", "platforms", "predict",
     "program", "replay", "report", "rings", "routes", "run", "show", "sweep", "validate", "version", "whatif", "wiring"]

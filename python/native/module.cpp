@@ -1,12 +1,15 @@
 // The Python module linkcast._native: questions and answers as JSON, and the pipelines of files. python/linkcast makes
 // objects of them. Python's lock is released while linkcast works.
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -189,6 +192,51 @@ class Batch {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::vector<std::thread> threads_;
+};
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+/// One query over and over, with other numbers: what a batch answers, without its texts.
+class ManyRows {
+ public:
+  /// @param columns  a list of numbers each, as long as the others. @param results  keys of answers
+  ManyRows(const Text& query, const std::vector<std::pair<Text, Numbers>>& columns, std::vector<Text> results)
+      : query_(parse_json(query, "query")), results_(std::move(results)) {
+    for (const auto& [key, numbers] : columns) {
+      columns_.emplace_back(key, numbers.data());
+      query_[key] = nullptr;
+      rows_ = static_cast<std::size_t>(numbers.size());
+    }
+  }
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+
+  /// @param out  a row of results each; NaN where an answer has no such number
+  /// @throws InputError  a query has no answer; it says which
+  void answer(Desk& desk, double* out) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (row % kMostLinesAChunk == 0) check_signals();
+      for (const auto& [key, numbers] : columns_) query_[key] = number(numbers[row]);
+      const Json answer = query::answer_or_throw(desk.catalogue, query_, "row " + std::to_string(row), &desk.memories);
+      for (const Text& key : results_) {
+        const auto found = answer.find(key);
+        *out++ = found != answer.end() && found->is_number() ? found->get<double>()
+                                                             : std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+  }
+
+ private:
+  /// A whole one as JSON has it: numbers of GPUs are.
+  static Json number(double value) {
+    constexpr double kMostWhole = 9007199254740992;  // source: IEEE 754, 2^53
+    if (std::abs(value) <= kMostWhole && value == std::floor(value)) return static_cast<std::int64_t>(value);
+    return value;
+  }
+
+  Json query_;
+  std::vector<std::pair<Text, const double*>> columns_{};
+  std::vector<Text> results_;
+  std::size_t rows_ = 0;
 };
 
 /// Notes as the command line says them.
@@ -411,8 +459,20 @@ PYBIND11_MODULE(_native, m) {
                });
              });
            })
-      .def("batch", [](Catalogues& self, const std::vector<Text>& lines, const Text& name, std::size_t jobs) {
-        return unlocked([&] { return Batch(self, lines, name, jobs).answers(); });
+      .def("batch", [](Catalogues& self, const std::vector<Text>& lines, const Text& name,
+                       std::size_t jobs) { return unlocked([&] { return Batch(self, lines, name, jobs).answers(); }); })
+      .def("arrays", [](Catalogues& self, const Text& query, const std::vector<std::pair<Text, Numbers>>& columns,
+                        const std::vector<Text>& results) {
+        ManyRows rows(query, columns, results);
+        Numbers out({rows.rows(), results.size()});
+        double* first = out.mutable_data();
+        unlocked([&] {
+          return self.with_one([&](Desk& desk) {
+            rows.answer(desk, first);
+            return true;
+          });
+        });
+        return out;
       });
   add_pipelines(catalogues);
 }

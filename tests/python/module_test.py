@@ -178,6 +178,39 @@ class Batches(InFolder):
         with self.assertRaises(ValueError):
             linkcast.batch([], jobs=0)
 
+    def test_arrays_are_what_a_batch_says(self):
+        numpy = self.numpy()
+        src, dst, size = [0, 3, 1], [1, 0, 2], numpy.array([1024.0, 2**26, 12345])
+        results = ["time_s", "time_low_s", "bandwidth_Bps", "transport", "latency_s"]
+        found = linkcast.arrays({"kind": "p2p", "platform": "hgx-h200"}, results, src=src, dst=dst, size_B=size)
+        queries = [{"kind": "p2p", "platform": "hgx-h200", "src": a, "dst": b, "size_B": int(c)} for a, b, c in zip(src, dst, size)]
+        for i, answer in enumerate(linkcast.batch(queries)):
+            for key in results:
+                if key == "transport":
+                    self.assertTrue(numpy.isnan(found[key][i]))
+                else:
+                    self.assertEqual(found[key][i], answer.raw[key], key)
+        scaled = {"kind": "collective", "platform": "v100-dgx1", "op": "all_reduce", "gpus": [0, 1, 2, 3], "launch": "process", "size_B": 2**20}
+        factors = [1.5, 1, 0.25]
+        self.assertEqual(linkcast.arrays(scaled, host_scale=factors)["time_s"].tolist(),
+                         [answer.time_s for answer in linkcast.batch([{**scaled, "host_scale": factor} for factor in factors])])
+
+    def test_arrays_that_are_refused(self):
+        numpy = self.numpy()
+        copy = {"kind": "p2p", "platform": "hgx-h200", "src": 0, "dst": 1}
+        for columns, what in (({"size_B": [1, 2], "dst": [1]}, "dst: must be a list of 2 numbers"), ({}, "columns: give a key"), ({"size_B": ["1"]}, "size_B: must be"),
+                              ({"size_B": [1, numpy.nan]}, "row 1"), ({"size_B": [1, 2], "dst": [1, 9]}, "row 1:/dst: 'gpu9' is no GPU"), ({"size_B": [1], "colour": [1]}, "row 0:/colour: unknown key")):
+            with self.assertRaisesRegex(linkcast.InputError, what):
+                linkcast.arrays(copy, **columns)
+        self.assertEqual(len(linkcast.arrays(copy, size_B=[])["time_s"]), 0)
+
+    def numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("numpy is not installed")
+        return numpy
+
     def interrupted(self, call: str) -> tuple[float, str]:
         """Seconds from Ctrl-C to the end of a process that makes this call, and what it said."""
         script = SLOW + f"print('begin', flush=True)\n{call}\nprint('done')\n"
