@@ -269,11 +269,20 @@ bool convert(const element& from, int depth, Json& to) {
   }
 }
 
-bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+/// Whether a byte stands in JSON as it is.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = ' '; c <= '~'; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
 
 void put(const std::string& text, std::string& out) {
-  if (std::all_of(text.begin(), text.end(), is_plain)) {
-    out.append(1, '"').append(text).append(1, '"');
+  bool plain = true;
+  for (const char c : text) plain = plain && kPlain[static_cast<unsigned char>(c)];
+  if (plain) {
+    const std::size_t begin = out.size();
+    out.resize(begin + text.size() + 2, '"');
+    std::copy(text.begin(), text.end(), out.begin() + static_cast<std::ptrdiff_t>(begin) + 1);
   } else {
     out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
@@ -341,7 +350,7 @@ bool read_quickly(const std::string& text, Json& json) {
 }
 
 std::string write_quickly(const Json& json) {
-  constexpr std::size_t kUsual = 1024;  // of an answer
+  constexpr std::size_t kUsual = 2048;  // of an answer
   std::string out;
   out.reserve(kUsual);
   put(json, out);

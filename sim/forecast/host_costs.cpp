@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <string_view>
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
@@ -26,6 +26,14 @@ bool is_learned(const std::string& subject, const LaunchRow& row) {
 
 bool has(const Calibration* calibration, const std::string& subject) {
   return calibration != nullptr && calibration->find(key::launch_call(subject)) != nullptr;
+}
+
+/// Whether the file of a calibration lies in models/params of the data folder.
+bool is_shipped(std::string_view path, std::string_view data_dir) {
+  constexpr std::string_view kFolder = "/models/params/";
+  data_dir = data_dir.substr(0, data_dir.find_last_not_of('/') + 1);
+  if (!path.starts_with(data_dir) || !path.substr(data_dir.size()).starts_with(kFolder)) return false;
+  return path.find('/', data_dir.size() + kFolder.size()) == std::string_view::npos;
 }
 
 }  // namespace
@@ -53,8 +61,7 @@ HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& 
     : parameters_(machine.platform().library_parameters()),
       own_(&parameters_.calibration()),
       scale_(scale),
-      shipped_(std::filesystem::path(own_->path).parent_path() ==
-               std::filesystem::path(catalogue.data_dir()) / "models" / "params") {
+      shipped_(is_shipped(own_->path, catalogue.data_dir())) {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
   if (!catalogue.has_platform(measured_host())) return;
   measured_ = catalogue.machine(measured_host());

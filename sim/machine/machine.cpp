@@ -27,9 +27,9 @@ void check_one_way(const LibraryTopology& seen, const std::vector<int>& gpus) {
           from, to));
 }
 
-/// NCCL and RCCL run on the GPUs of one maker each.
-void check_maker(const Topology& topology, const std::string& library) {
-  const std::string usual = usual_library(topology), maker = ring_library(usual).maker();
+/// NCCL and RCCL run on the GPUs of one maker each. @param usual  library of these GPUs
+void check_maker(const Topology& topology, const std::string& library, const std::string& usual) {
+  const std::string maker = ring_library(usual).maker();
   if (ring_library(library).maker() == maker) return;
   const bool amd = maker == "amd";
   throw InputError(fmt::format("library: {} runs on {} GPUs, and those of {} are {}: take {}, or mpi-*", library,
@@ -76,7 +76,7 @@ class Machine::Built {
                                                    const std::vector<int>& gpus, int nodes, const ExitSettings& exits) {
     if (nodes > 1 && machine.platform().library_topology().overrides())
       throw InputError("library_topology, p2p_level: what a library is told is modelled for one node");
-    check_maker(machine.platform().topology(), library);
+    check_maker(machine.platform().topology(), library, usual());
     const Cluster* cluster = nodes > 1 ? &machine.cluster() : nullptr;
     const std::lock_guard lock(mutex_);
     const Key key(library, nodes, gpus, exits);
@@ -98,7 +98,14 @@ class Machine::Built {
  private:
   using Key = std::tuple<std::string, int, std::vector<int>, ExitSettings>;
 
+  const std::string& usual() {
+    const std::lock_guard lock(mutex_);
+    if (usual_.empty()) usual_ = usual_library(platform_->topology());
+    return usual_;
+  }
+
   std::mutex mutex_;
+  std::string usual_{};  ///< library; empty: not looked for yet
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<const Cluster> cluster_;  ///< null: not asked for yet
   LruMap<Key, std::shared_ptr<const Communicator>> communicators_{kMostCommunicators};

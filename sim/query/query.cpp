@@ -265,7 +265,13 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
     Json result = kind_answer(edited, numbered);
-    for (auto& [key, value] : result.get_ref<Json::object_t&>()) out[key] = std::move(value);
+    Json::object_t& members = out.get_ref<Json::object_t&>();
+    for (auto& [key, value] : result.get_ref<Json::object_t&>()) {
+      if (key == "id" || key == "kind")
+        out[key] = std::move(value);
+      else
+        members.emplace_back(key, std::move(value));  // without a look whether it is there
+    }
     for (std::string& warning : idle) out["warnings"].push_back(std::move(warning));
   } catch (const InputError& error) {
     const std::string what = error.what();

@@ -151,17 +151,27 @@ std::string ParameterRow::refusal(double value) const {
   return value >= below ? fmt::format("must be below {:f}", below) : "";
 }
 
-ParameterKey ParameterRow::key(std::string_view subject_of_name) const {
-  return {parameter_subject(of, subject_of_name).append(".").append(what), this};
-}
+namespace {
 
-std::string parameter_subject(ParameterOf of, std::string_view subject) {
+/// @param what  last part; empty: none
+std::string name_of(ParameterOf of, std::string_view subject, std::string_view what) {
   const ParameterOf sort = of == ParameterOf::kRange ? ParameterOf::kTransport : of;
   const auto head = std::find_if(kHeads.begin(), kHeads.end(), [&](const auto& known) { return known.second == sort; });
-  std::string name(head->first);
-  if (!subject.empty()) name.append(".").append(subject);
+  std::string name;
+  name.reserve(head->first.size() + subject.size() + what.size() + 2);
+  name.append(head->first);
+  if (!subject.empty()) (name += '.').append(subject);
+  if (!what.empty()) (name += '.').append(what);
   return name;
 }
+
+}  // namespace
+
+ParameterKey ParameterRow::key(std::string_view subject_of_name) const {
+  return {name_of(of, subject_of_name, what), this};
+}
+
+std::string parameter_subject(ParameterOf of, std::string_view subject) { return name_of(of, subject, ""); }
 
 std::string one_cable(std::string_view kind, std::string_view cable) {
   return std::string(kind).append("@").append(cable);
