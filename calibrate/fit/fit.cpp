@@ -27,6 +27,9 @@ constexpr double kBetweenOccasions = 0.005;
 // The same for what passes before the bytes flow. source: copies of a few bytes on 4 H200, two occasions on other GPUs:
 // by kernels 3 to 4 % apart, local ones 2 to 5 %, by copy engines 0.3 %
 constexpr double kBetweenOccasionsStartup = 0.03;
+// Pageable memory, which the CPU copies, on two hosts. source: eleven hosts of H100 and H200,
+// calibrate/data/*/*-host_copy.json: medians of a host from 1 MiB on scatter by 0.11 to 0.15
+constexpr double kBetweenHostsPageable = 0.12;
 
 int device_of(const Topology& topology, const Measurement& m, std::size_t point, const std::string& id) {
   const auto device = topology.find(id);
@@ -281,7 +284,10 @@ std::map<FitContext::Key, std::vector<double>> FitContext::times(const std::stri
 
 void FitContext::set(const ParameterKey& key, double value, double stderr_, const std::string& provenance) {
   const std::string unit(key.row->unit);
-  const double share = unit == "s" ? kBetweenOccasionsStartup : unit == "B" ? 0 : kBetweenOccasions;
+  const double share = unit == "B"                                        ? 0
+                       : key.name.find("_pageable.") != std::string::npos ? kBetweenHostsPageable
+                       : unit == "s"                                      ? kBetweenOccasionsStartup
+                                                                          : kBetweenOccasions;
   const double between = std::hypot(share, unit == "B" ? 0 : precision_of(key)) * std::abs(value);
   found[key.name] = {value, std::hypot(stderr_, between), unit, provenance};
   errors[key.name] = {stderr_, between};

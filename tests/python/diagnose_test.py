@@ -166,7 +166,7 @@ class HealthyTables(InFolder):
         self.assertGreaterEqual(verdicts.count("normal"), len(verdicts) // 2, verdicts)
 
     def test_copies_of_machines_that_were_not_fitted_are_not_faulty(self):
-        for host, platform in (("h100-pair-b", "hgx-h100"), ("h200-pair-b", "hgx-h200")):
+        for host, platform in (("h100-pair-b", "hgx-h100"), ("h200-pair-c", "hgx-h200")):
             for file in sorted((program.ROOT / "calibrate/data" / host).glob("*_copy*.json")):
                 with self.subTest(file=file.name):
                     done = run("diagnose", "--platform", platform, str(file), "--json")
