@@ -108,13 +108,13 @@ std::string model_of(const MeasuredPoint& point) {
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used;
-/// so are both directions between GPUs at once and relays in chunks, which never enter a fit, and what another machine
+/// so are both directions between peers at once and relays in chunks, which never enter a fit, and what another machine
 /// lent although the file has it (calibrate fit --only). Peer and host copies determine the rates of cables, even if
 /// they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
   if (is_message(point.transport))  // a file of messages that was fitted determines their curves, as far as these reach
     return !point.bidirectional && !beyond_curve(calibration, point);
-  if ((point.bidirectional && point.transport != Carrier::kHost) || point.chunk_B > 0) return false;
+  if ((point.bidirectional && !crosses_host(point)) || point.chunk_B > 0) return false;
   const std::string own = model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
     const ParameterName name(item.first);

@@ -58,8 +58,7 @@ void check_sample(const Platform& wires, const Sample& s, const Measurement& m, 
 
 /// Name of the transport whose parameters a point determines; empty: none, it is predicted or of another kind.
 std::string transport_of(const MeasuredPoint& p) {
-  const bool over_host = p.transport == Carrier::kHost || p.transport == Carrier::kStaged;
-  if ((p.bidirectional && !over_host) || p.chunk_B > 0) return "";
+  if ((p.bidirectional && !crosses_host(p)) || p.chunk_B > 0) return "";
   const bool kernel = p.engine == CopyUnit::kSm;
   const std::string unit = kernel ? "_sm" : "";
   switch (p.transport.value()) {

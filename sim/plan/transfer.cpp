@@ -352,9 +352,10 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   const Resolved& chunk = platform_->transports().staging_chunk();
   if (transfer.bidirectional && model.bidirectional.calibrated) {
     const Resolved wait = times(model.bidirectional, slow);
-    delay += wait.value;
+    const double first = transfer.single ? 1 : 0;  // the copies of a queue do not start together
+    delay += first * wait.value;
     cap = chunk.value / (chunk.value / std::min(lone_rate(both), cap) + wait.value);
-    enter(plan, times(wait, std::max(1.0, transfer.bytes / chunk.value)));
+    enter(plan, times(wait, first + std::max(0.0, transfer.bytes / chunk.value - 1)));
   }
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));

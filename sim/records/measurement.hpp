@@ -123,6 +123,10 @@ struct MeasuredPoint {
   int in_a_row = 1;            ///< messages that one process sends to as many others, the time that of all
   std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
 };
+/// Copies to host memory, from it, or through it: fits take these in both directions, too.
+inline bool crosses_host(const MeasuredPoint& point) {
+  return point.transport == Carrier::kHost || point.transport == Carrier::kStaged;
+}
 
 /// Several copies that started together.
 struct MeasuredFlows {

@@ -227,7 +227,7 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement, cons
     judged.family = family_of_copies(p.transport, measurement.timing == CopyTiming::kSingle,
                                      p.engine == CopyUnit::kCopyEngine && p.direction == CopyDirection::kRead);
     judged.size_B = p.size_B;
-    judged.by_host = p.transport == Carrier::kHost || p.transport == Carrier::kStaged;
+    judged.by_host = crosses_host(p);
     for (const std::string& end : {p.source, p.target})
       if (end.find("gpu") != std::string::npos && (judged.gpus.empty() || judged.gpus.front() != end))
         judged.gpus.push_back(end);
