@@ -404,13 +404,7 @@ void fit_single(FitContext& context) {
     }
     if (differences.empty()) continue;
     const MedianEstimate extra = estimate_median(differences);
-    if (!(extra.value > kDistinctSigmas * extra.stderr_)) continue;
-    // Reads of a peer by copy engines start in one of two modes, 12 and 20 us, that last for a run or change with the
-    // pair. source: eleven files of H100 and H200, calibrate/data/*/*-p2p_copy_single.json: the interval holds both
-    // with this share of single_s
-    constexpr double kTwoModes = 0.9;
-    const double modes = transport == "peer_read" ? kTwoModes * extra.value : 0;
-    context.set(key::single(transport), extra.value, std::hypot(extra.stderr_, modes));
+    if (extra.value > kDistinctSigmas * extra.stderr_) context.set(key::single(transport), extra.value, extra.stderr_);
   }
 }
 

@@ -398,7 +398,7 @@ class StagedFit {
   /// What each chunk waits for one in the other direction, where cables carry both at the pace of one.
   void fit_bidirectional() {
     const ParameterKey pace = key::range_bandwidth(kStaged, range_), duplex = key::cable_duplex(kind_);
-    if (!context_.has(pace) || !context_.has(duplex) || 2 * context_.value(pace) > context_.value(duplex)) return;
+    if (!context_.has(pace) || (context_.has(duplex) && 2 * context_.value(pace) > context_.value(duplex))) return;
     std::map<std::pair<bool, FitContext::Key>, std::vector<double>> both;
     for (const Sample& s : context_.both_ways(kStaged))
       if (s.size_B >= kPipelined * chunk()) both[{s.single, {s.source, s.target, s.size_B}}].push_back(s.time_s);

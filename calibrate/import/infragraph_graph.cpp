@@ -99,7 +99,7 @@ std::optional<std::vector<int>> sliced(const std::string& text, int count) {
   const int end = from_end(parts[1].value_or(count));
   if (end > count) return std::nullopt;  // Python would shorten it; here it names what is not there
   std::vector<int> indices;
-  for (int i = first; i < end; i += step) indices.push_back(i);
+  for (std::int64_t i = first; i < end; i += step) indices.push_back(static_cast<int>(i));
   return indices;
 }
 
@@ -145,7 +145,7 @@ class DeviceReader {
 
  private:
   std::size_t pick(const std::optional<std::string>& name);
-  bool holds(std::size_t device, const std::string& type, int depth = 0);
+  bool holds(std::size_t device, const std::string& type);
   std::string type_as_one(std::size_t device);
   int add(std::size_t device, const std::string& prefix, Scope scope, int depth);
   Entry& find(ObjectReader& r, Scope& scope, const std::string& name);
@@ -164,14 +164,19 @@ class DeviceReader {
 
 constexpr int kDeepest = 10;  // devices in devices: more is a circle
 
-/// Has a component of this type, also in what it is composed of.
-bool DeviceReader::holds(std::size_t device, const std::string& type, int depth) {
-  if (depth > kDeepest) devices_[device].fail("components", "the device is composed of itself");
-  for (ObjectReader& r : devices_[device].objects("components")) {
-    const Component c = read_component(r);
-    if (c.type == type) return true;
-    if (const auto inner = by_name_.find(c.name); c.type == kDevice && inner != by_name_.end())
-      if (holds(inner->second, type, depth + 1)) return true;
+/// Has a component of this type, also in what it is composed of: each device is looked into once.
+bool DeviceReader::holds(std::size_t device, const std::string& type) {
+  std::vector<std::size_t> open = {device};
+  std::set<std::size_t> seen = {device};
+  while (!open.empty()) {
+    ObjectReader& holder = devices_[open.back()];
+    open.pop_back();
+    for (ObjectReader& r : holder.objects("components")) {
+      const Component c = read_component(r);
+      if (c.type == type) return true;
+      const auto inner = c.type == kDevice ? by_name_.find(c.name) : by_name_.end();
+      if (inner != by_name_.end() && seen.insert(inner->second).second) open.push_back(inner->second);
+    }
   }
   return false;
 }

@@ -31,7 +31,7 @@ void add_gpu(std::vector<SmiList>& lists, const std::string& path, const Match& 
 
 }  // namespace
 
-std::vector<SmiList> read_smi_lists(const std::string& path) {
+std::vector<SmiList> read_smi_lists(const std::string& path, bool strict) {
   std::vector<SmiList> lists;
   const Patterns patterns;
   int number = 0;
@@ -40,16 +40,18 @@ std::vector<SmiList> read_smi_lists(const std::string& path) {
     ++number;
     Match match;
     if ((match = patterns.gpu.whole(line))) {
+      const auto gpu = whole_number(match[1]);
+      if (!strict && gpu != 0 && (lists.empty() || gpu != static_cast<int>(lists.back().gpus.size()))) continue;
       add_gpu(lists, path, match, number);
       if (std::exchange(before, false)) lists.back().has_links = true;
       continue;
     }
     match = patterns.link.whole(line);
     const bool link{match}, none{patterns.no_links.whole(line)};
-    if (!link && patterns.begins.whole(line))
+    if (strict && !link && patterns.begins.whole(line))
       fail_at(path, number, "no line of nvidia-smi -L or nvidia-smi nvlink -s: '" + line + "'");
     if (!link && !none) continue;  // a prompt, a title, another command's output
-    if (link && lists.empty()) fail_at(path, number, "a link before the first GPU");
+    if (strict && link && lists.empty()) fail_at(path, number, "a link before the first GPU");
     if (lists.empty()) {
       before = true;
       continue;

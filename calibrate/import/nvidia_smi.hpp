@@ -19,8 +19,9 @@ struct SmiList {
 };
 
 /// The lists of a file, each from GPU 0 on; none where no line is of them.
+/// @param strict  other commands' lines of GPUs and links are refused, else passed over
 /// @throws InputError  on any line that begins as theirs and that neither command prints
-std::vector<SmiList> read_smi_lists(const std::string& path);
+std::vector<SmiList> read_smi_lists(const std::string& path, bool strict = true);
 /// The same. @throws InputError  also if there is none
 std::vector<SmiList> some_smi_lists(const std::string& path);
 

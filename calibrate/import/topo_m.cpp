@@ -206,7 +206,8 @@ class TopoM {
   }
   explicit TopoM(const ImportRequest& request)
       : request_(request, keys(), 4), matrix_(read_topo_matrix(request.files.front())) {
-    lists_ = read_smi_lists(request.files.front());  // pasted behind the table
+    for (SmiList& list : read_smi_lists(request.files.front(), false))  // pasted behind the table
+      if (static_cast<int>(list.gpus.size()) == matrix_.gpus) lists_.push_back(std::move(list));
     for (std::size_t i = 1; i < request.files.size(); ++i) {
       const std::string& file = request.files[i];
       if (!is_peer_table(read_text(file))) {

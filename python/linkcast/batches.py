@@ -46,6 +46,8 @@ def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **column
     @param results  keys of numbers of the answers. @returns  an array of each; NaN where an answer has no such number
     @raises InputError  a query cannot be answered; it says which"""
     import numpy
+    if isinstance(results, str):
+        raise InputError(f"results: must be a list of keys: [{results!r}]")
     given = [(key.removesuffix("_"), numpy.asarray(values)) for key, values in columns.items()]
     if not given:
         raise InputError("columns: give a key and its numbers, e.g. size_B=[1024, 2048]")

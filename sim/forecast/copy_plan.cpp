@@ -1,13 +1,16 @@
 #include "sim/forecast/copy_plan.hpp"
 
+#include <algorithm>
+
 #include "sim/base/index.hpp"
 
 namespace linkcast::copy {
 
 namespace {
 
-std::set<std::pair<int, int>> bidirectional_gpus(const Cluster& machine, const CopyRequest& request) {
-  std::set<std::pair<int, int>> up, both;  // node and device
+/// Node and device of GPUs that copy over the host in both directions. @returns  bytes that both directions have
+std::map<std::pair<int, int>, double> bidirectional_gpus(const Cluster& machine, const CopyRequest& request) {
+  std::map<std::pair<int, int>, double> up, both;
   if (request.copies.size() < 2) return both;
   const auto over_host = [&](const Copy& copy) {
     if (copy.message) return false;
@@ -15,13 +18,14 @@ std::set<std::pair<int, int>> bidirectional_gpus(const Cluster& machine, const C
     const std::string& named = request.inside.transport;
     return natural == "host" || (named.empty() ? natural : named) == "staged";
   };
-  const auto is_gpu = [&](int device) {
-    return machine.node().topology().devices[at(device)].kind == DeviceKind::kGpu;
-  };
+  const auto most = [](double& bytes, double more) { bytes = std::max(bytes, more); };
   for (const Copy& copy : request.copies)
-    if (over_host(copy) && is_gpu(copy.from.device)) up.insert({copy.from.node, copy.from.device});
-  for (const Copy& copy : request.copies)
-    if (over_host(copy) && up.count({copy.to.node, copy.to.device}) > 0) both.insert({copy.to.node, copy.to.device});
+    if (over_host(copy)) most(up[{copy.from.node, copy.from.device}], copy.bytes);
+  for (const Copy& copy : request.copies) {
+    const auto back = up.find({copy.to.node, copy.to.device});
+    const bool gpu = machine.node().topology().devices[at(copy.to.device)].kind == DeviceKind::kGpu;
+    if (gpu && back != up.end() && over_host(copy)) most(both[back->first], std::min(back->second, copy.bytes));
+  }
   return both;
 }
 
@@ -55,8 +59,10 @@ PlannedCopy CopyPlan::add(const CopyRequest& request, const Copy& copy) {
     transfer.source = copy.from.device;
     transfer.target = copy.to.device;
     transfer.bytes = copy.bytes;
-    transfer.bidirectional = bidirectional_.count({copy.from.node, copy.from.device}) > 0 ||
-                             bidirectional_.count({copy.to.node, copy.to.device}) > 0;
+    for (const activities::ClusterEnd& end : {copy.from, copy.to}) {
+      const auto both = bidirectional_.find({end.node, end.device});
+      transfer.bidirectional = transfer.bidirectional || (both != bidirectional_.end() && copy.bytes <= both->second);
+    }
     return add_inside(transfer, copy.from.node);
   }
   activities::Message message = request.between;

@@ -52,9 +52,9 @@ class CopyPlan {
   std::map<int, activities::ProblemBuilder> nodes_{};  ///< by number of the node: what was planned in it so far
   std::map<int, std::vector<int>> number_{};           ///< in the problem, of each activity of a node
   std::vector<PlannedCopy> copies_;
-  std::set<std::pair<int, int>> bidirectional_;  ///< node and device of GPUs that copy to host memory and from it
-  std::vector<int> issues_{};                    ///< activities of the host, by copy; empty: it takes no time
-  int issue_ = -1;                               ///< of the copy that is being added
+  std::map<std::pair<int, int>, double> bidirectional_;  ///< node, device -> bytes copied over the host both ways
+  std::vector<int> issues_{};                            ///< activities of the host, by copy; empty: it takes no time
+  int issue_ = -1;                                       ///< of the copy that is being added
 };
 
 }  // namespace linkcast::copy

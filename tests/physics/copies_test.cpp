@@ -172,6 +172,9 @@ TEST_CASE("staged copies wait where a GPU sends and receives", "[physics]") {
   const double alone = kStart + 2 * n / kPcie;
   CHECK_THAT(time_s({{"gpu0", "gpu1", n}, {"gpu2", "gpu3", n}}), WithinRel(alone, 1e-9));
   CHECK_THAT(time_s({{"gpu0", "gpu1", n}, {"gpu1", "gpu2", n}}), WithinRel(kStagedWait + alone, 0.01));
+  // A small copy in the other direction does not hold all of a large one up.
+  CHECK_THAT(time_s({{"gpu0", "gpu1", kSize}, {"gpu1", "gpu0", 1}}),
+             WithinRel(time_s({{"gpu0", "gpu1", kSize}, {"gpu2", "gpu3", 1}}), 0.01));
 }
 
 TEST_CASE("a relayed copy in chunks overlaps its two legs", "[physics]") {

@@ -113,17 +113,19 @@ TEST_CASE("the quality of a fit: errors, scatter by size, residuals, by hand", "
   CHECK(result.quality[1].samples == 4);
   // |1 - t| / t of 1.1, 0.8, 1.05, 2
   CHECK_THAT(result.quality[1].median_error, WithinRel((0.1 / 1.1 + 0.25) / 2, 1e-12));
-  REQUIRE(result.calibration.scatter.size() == 2);
-  const Scatter& small = result.calibration.scatter[0];
+  REQUIRE(result.calibration.scatter.size() == 3);
+  CHECK(result.calibration.scatter[0].transport == "h2d.bidirectional");
+  CHECK_THAT(result.calibration.scatter[0].sigma_log, WithinRel(std::log(1.5) / 1.645, 1e-5));
+  const Scatter& small = result.calibration.scatter[1];
   CHECK(small.from_B == 0);
   CHECK(small.to_B == 1024);
   CHECK(small.samples == 3);
   const double a = std::log(1.1), b = -std::log(0.8), c = std::log(1.05);
   const double rms = std::sqrt((a * a + b * b + c * c) / 3), ninety = (a + 0.8 * (b - a)) / 1.645;
   CHECK_THAT(small.sigma_log, WithinRel(std::hypot(std::min(rms, ninety), 0.03), 1e-5));
-  CHECK(result.calibration.scatter[1].from_B == 1024);
-  CHECK(result.calibration.scatter[1].to_B == 16384);
-  CHECK_THAT(result.calibration.scatter[1].sigma_log, WithinRel(std::log(2) / 1.645, 1e-5));
+  CHECK(result.calibration.scatter[2].from_B == 1024);
+  CHECK(result.calibration.scatter[2].to_B == 16384);
+  CHECK_THAT(result.calibration.scatter[2].sigma_log, WithinRel(std::log(2) / 1.645, 1e-5));
 
   const Json report = fit::residual_report(result, dgx1(), [](const fit::Sample&) { return 1.0; });
   REQUIRE(report["points"].size() == 5);

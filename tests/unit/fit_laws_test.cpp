@@ -217,7 +217,7 @@ TEST_CASE("bidirectional host copies: what they wait beyond the slower direction
 
 TEST_CASE("bidirectional staged copies: what each chunk waits", "[unit][fit]") {
   constexpr double kStagedChunk = 1 << 20, kCable = 11e9, kPace = 8e9;
-  const auto fit = [](double wait_s, double both_Bps) {
+  const auto fit = [&](double wait_s, double both_Bps) {
     std::vector<MeasuredPoint> points;
     for (double n = 1024; n <= 268435456; n *= 4) {
       for (const bool down : {true, false})

@@ -66,6 +66,16 @@ TEST_CASE("GPU names are told apart however they are spelled", "[unit][import]")
   CHECK(words("Radeon VII") == "unknown");
 }
 
+TEST_CASE("topo -m with errors of links, or a list of one GPU, behind it", "[unit][import]") {
+  const std::string uuid = " (UUID: GPU-00000000-0000-0000-0000-000000000000)\n";
+  const Topology plain = import_file("topo-m", {"topo-h200.txt"}, {{"gpu", "NVIDIA H200"}});
+  for (const std::string& behind :
+       {"GPU 0: NVIDIA H200" + uuid + "\t Link 0: Replay Errors: 0\n", "GPU 2: NVIDIA H200" + uuid}) {
+    const Changed file("topo-h200.txt", {{"Legend:", behind + "Legend:"}});
+    CHECK(import_file("topo-m", {file.path()}, {{"gpu", "NVIDIA H200"}}).cables.size() == plain.cables.size());
+  }
+}
+
 TEST_CASE("topo -m behind a prompt, with glued names, without affinities", "[unit][import]") {
   const Topology t = import_file("topo-m", {"topo-glued.txt"}, {{"gpu", "H100-SXM5-80GB"}});
   REQUIRE(t.gpus().size() == 4);
