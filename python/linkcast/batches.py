@@ -39,7 +39,7 @@ def batch(queries: Iterable[dict[str, Any]], jobs: int | None = None) -> Answers
     return Answers(Failure(raw) if "error" in raw else answer_of(raw) for raw in raws)
 
 
-def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray]:
+def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:
     """Numbers of many answers to one query whose keys have other numbers each time: what a batch of them says.
 
     @param columns  of each key that varies its numbers, one a query: src=[0, 1], dst=[1, 0], size_B=numpy.array(...)

