@@ -65,8 +65,9 @@ class Lines {
   std::size_t begin_ = 0;
 };
 
-constexpr std::size_t kBlock_B = 65536;  // source: ours, what a pipe of Linux holds
-constexpr int kLook_ms = 50;             // source: ours, how soon Ctrl-C is noticed where another thread got it
+constexpr std::size_t kBlock_B = 65536;              // source: ours, what a pipe of Linux holds
+constexpr std::chrono::milliseconds kUnwritten{20};  // source: ours, answers may wait so long to be written together
+constexpr int kLook_ms = 50;  // source: ours, how soon Ctrl-C is noticed where another thread got it
 
 Lines::Lines(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {
   const bool input = path_ == "-";
@@ -153,6 +154,7 @@ class Batch {
   void flush() {
     std::cout.write(text_.data(), static_cast<std::streamsize>(text_.size())).flush();
     text_.clear();
+    written_ = std::chrono::steady_clock::now();
     if (!std::cout) throw std::runtime_error("standard output: cannot be written");
   }
 
@@ -223,7 +225,7 @@ class Batch {
     if (answer.broken) context_.exit_code = kBrokenInvariant;
     if (!answer.text.empty()) text_.append(answer.text).append(1, '\n');
     ++done_;
-    if (text_.size() >= kBlock_B) flush();
+    if (text_.size() >= kBlock_B || std::chrono::steady_clock::now() - written_ > kUnwritten) flush();
   }
 
   Context& context_;
@@ -233,6 +235,7 @@ class Batch {
   log::Work work_;
   long done_ = 0;
   std::string text_{};  ///< answers that are not written yet
+  std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
 };
 
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
