@@ -13,13 +13,6 @@ namespace {
 constexpr ChannelBuffers kBuffers{524288, 4915200, 4194304};
 constexpr double kSteps = 8, kShareLL = 0.5, kShareLL128 = 120.0 / 128;
 
-/// Node of the machine that several jobs share.
-int node_there(const CollectiveJob& job, int here) {
-  std::vector<int> sorted = job.order;
-  std::sort(sorted.begin(), sorted.end());
-  return placed_node(job.order, sorted, here);
-}
-
 }  // namespace
 
 double CollectiveJob::buffer_B(const std::string& protocol) const {
@@ -38,14 +31,20 @@ std::string name_of(const CollectiveJob& job, int key) {
   return activities::link_name(job.machine, key, !job.one_node());
 }
 
-int shared_key(const CollectiveJob& job, const Cluster& shared, int key) {
-  if (job.order.empty() || shared.nodes() == 1) return key;
-  const int of_node = shared.key(1, 0), first_engine = shared.first_engine_key();
-  if (key < shared.key_of_fabric_link(0)) return shared.key(node_there(job, key / of_node), key % of_node);
+SharedKeys::SharedKeys(const CollectiveJob& job, const Cluster& shared)
+    : job_(job), shared_(shared), sorted_(job.order) {
+  std::sort(sorted_.begin(), sorted_.end());
+}
+
+int SharedKeys::node_there(int here) const { return placed_node(job_.order, sorted_, here); }
+
+int SharedKeys::operator()(int key) const {
+  if (job_.order.empty() || shared_.nodes() == 1) return key;
+  const int of_node = shared_.key(1, 0), first_engine = shared_.first_engine_key();
+  if (key < shared_.key_of_fabric_link(0)) return shared_.key(node_there(key / of_node), key % of_node);
   if (key < first_engine) return key;
-  const int card = (key - first_engine) / 2, nics = shared.nics();
-  return shared.key_of_engine(shared.endpoint(node_there(job, card / nics), card % nics),
-                              (key - first_engine) % 2 == 0);
+  const int card = (key - first_engine) / 2, nics = shared_.nics();
+  return shared_.key_of_engine(shared_.endpoint(node_there(card / nics), card % nics), (key - first_engine) % 2 == 0);
 }
 
 std::vector<int> nodes_of(const CollectiveJob& job) {

@@ -80,8 +80,20 @@ struct CollectiveJob {
 
 /// Of a key of the machine, as people read it: of a job on one node without the node.
 std::string name_of(const CollectiveJob& job, int key);
-/// Of a key of the job's machine, the one in the machine that it shares with other jobs.
-int shared_key(const CollectiveJob& job, const Cluster& shared, int key);
+/// Of keys of the job's machine, those in the machine that it shares with other jobs.
+class SharedKeys {
+ public:
+  /// @param job, shared  outlive this one
+  SharedKeys(const CollectiveJob& job, const Cluster& shared);
+  [[nodiscard]] int operator()(int key) const;
+
+ private:
+  [[nodiscard]] int node_there(int here) const;
+
+  const CollectiveJob& job_;
+  const Cluster& shared_;
+  std::vector<int> sorted_;  ///< the job's order, rising
+};
 /// Nodes of the shared machine that it runs on, in rank order.
 std::vector<int> nodes_of(const CollectiveJob& job);
 

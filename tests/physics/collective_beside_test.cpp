@@ -139,15 +139,15 @@ TEST_CASE("beside: keys of a job's machine on the one that several share", "[phy
     for (const int constraint : {0, 7}) {
       const std::string expected = "node" + std::to_string(order[static_cast<std::size_t>(node)]) + "/" +
                                    shared.node().constraints()[static_cast<std::size_t>(constraint)].id;
-      CHECK(shared.id(collective::shared_key(placed.job, shared, own.key(node, constraint))) == expected);
+      CHECK(shared.id(collective::SharedKeys(placed.job, shared)(own.key(node, constraint))) == expected);
     }
   for (int link = 0; link < 20; ++link)
-    CHECK(collective::shared_key(placed.job, shared, own.key_of_fabric_link(link)) == shared.key_of_fabric_link(link));
+    CHECK(collective::SharedKeys(placed.job, shared)(own.key_of_fabric_link(link)) == shared.key_of_fabric_link(link));
   for (const int node : {0, 1, 3})
     for (const int nic : {0, 3})
       for (const bool sends : {true, false}) {
         const int key = own.key_of_engine(own.endpoint(node, nic), sends);
-        CHECK(collective::shared_key(placed.job, shared, key) ==
+        CHECK(collective::SharedKeys(placed.job, shared)(key) ==
               shared.key_of_engine(shared.endpoint(order[static_cast<std::size_t>(node)], nic), sends));
       }
   const PlacedJob first = collective::place_job(*id, asked, {{0}, {0, 1}});
