@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/serve/log_diagnosis.hpp"
+#include "sim/base/log.hpp"
 #include "sim/place/query/place_answer.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/query.hpp"
@@ -192,9 +193,10 @@ Placer::Warming::Warming(Placer& placer, std::string platform, std::string job)
     : placer_(placer), platform_(std::move(platform)), job_(std::move(job)), gpus_(placer.gpus(platform_)) {}
 
 bool Placer::Warming::next() {
-  const unsigned states = gpus_ <= kMostWarmed ? 1U << static_cast<unsigned>(gpus_) : 1U;
+  const int varied = gpus_ <= kMostWarmed ? gpus_ : 0;
+  const unsigned states = 1U << static_cast<unsigned>(varied);
   Json busy = Json::array();
-  for (int gpu = 0; gpu < gpus_; ++gpu)
+  for (int gpu = 0; gpu < varied; ++gpu)
     if ((busy_ >> static_cast<unsigned>(gpu) & 1U) != 0) busy.push_back(gpu);
   if (ranks_ == gpus_ - static_cast<int>(busy.size())) {
     if (++busy_ >= states) return false;
@@ -320,9 +322,10 @@ void Workers::idle(std::unique_lock<std::mutex>& lock) {
   try {
     const work::Scope scope(flag);
     more = piece(*workers_.front().placer);
-  } catch (const InputError&) {  // a platform that cannot: nothing to prepare
   } catch (const work::Stopped&) {
-    more = true;  // once more, when nobody asks
+    more = true;                           // once more, when nobody asks
+  } catch (const std::exception& error) {  // the service lives on: whoever asks for the same is told
+    log::Log("cli").note("serve: nothing more is prepared: {}", error.what());
   }
   lock.lock();
   first_since_.reset();

@@ -134,11 +134,12 @@ class Http(Batch):
     def __init__(self, program: str, keep: Path):
         super().__init__(program, keep)
         self.process: subprocess.Popen | None = None
+        self.errors = tempfile.TemporaryFile()
         self.port = 0
 
     def start(self) -> None:
         self.process = subprocess.Popen([self.program, "serve", "--port", "0", "--deadline", "2s"], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
+                                        stderr=self.errors, text=True)
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
     def once(self, name: str, rng: random.Random) -> int:
@@ -158,9 +159,11 @@ class Http(Batch):
             if self.process.poll() is not None:
                 raise Found(f"the service ended with {self.process.returncode}")
         except (Found, OSError, http.client.HTTPException) as problem:
-            self.kept(name, body, ".body", f"POST {path}\n{problem!r}")
             self.stop()
-            raise Found(repr(problem)) from None
+            self.errors.seek(0)
+            why = f"POST {path}\n{problem!r}: {self.errors.read()[-600:].decode(errors='replace')}"
+            self.kept(name, body, ".body", why)
+            raise Found(why) from None
         return 1
 
     def stop(self) -> None:
