@@ -466,8 +466,7 @@ void print_result(const Json& result) {
   add_list(result, "others", other_text, row);
   add_copy_rows(result, row);
   for (const auto& [label, content] : network_rows(result)) row(label.c_str(), content);
-  const bool no_link = result["bottleneck"].empty() && result.value("limited_by", "bandwidth") != "bandwidth";
-  row("bottleneck", no_link ? text(result["limited_by"]) : joined(result["bottleneck"], "  "));
+  row("bottleneck", joined(limits_of(result), "  "));
   if (result.contains("links")) add_link_rows(result["links"], row);
   print_table(rows);
   print_terms(result);

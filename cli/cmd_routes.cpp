@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/query_options.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
@@ -19,7 +20,7 @@ void print_ways(const Json& result) {
     const Json& links = route["route"];
     table.push_back({route["way"], std::to_string(route["hops"].get<int>()), to_text(Seconds{route["time_s"]}),
                      to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}),
-                     joined_ids(route["bottleneck"]), joined_ids(links)});
+                     joined_ids(limits_of(route)), joined_ids(links)});
   }
   print_table(table);
   std::cout << result["minimal_ways"] << " minimal ways, " << result["detours"]
@@ -32,7 +33,7 @@ void print_routes(const Json& result) {
   for (const Json& route : result["routes"]) {
     table.push_back({route["transport"], route.value("via", "-"), to_text(Seconds{route["time_s"]}),
                      to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}),
-                     joined_ids(route["bottleneck"])});
+                     joined_ids(limits_of(route))});
   }
   print_table(table);
   std::cout << "the runtime takes: " << result["runtime_takes"].get<std::string>() << '\n';

@@ -268,7 +268,9 @@ constexpr NamedRow kTerms[] = {
      "Bytes over the rate of the tightest link or thread block: what more bandwidth makes less. "
      "nccl-tests of 1 GiB measures it; the bottleneck names the link."},
     {term::kFilling, "Chunks and turns that bytes wait for, until a pipeline is full. It matters at middle sizes."},
-    {term::kContention, "Others on the same links at the same time. Another placement or fewer jobs make it less."},
+    {term::kContention,
+     "Others on the same links at the same time, and copies of the same GPU in the other direction. Another placement, "
+     "fewer jobs, or one direction at a time make it less."},
     {term::kAlignment,
      "Parts that do not begin at 16 bytes and are moved by narrower loads. Sizes that divide by 16 "
      "bytes times the ranks remove it."},
@@ -296,6 +298,9 @@ constexpr NamedRow kLimits[] = {
      "or a faster host change it."},
     {"start-up", "More than half of the time is latency: links hardly matter. Larger or fewer calls change it."},
     {"bandwidth", "The copy is limited by links; the bottleneck names them."},
+    {"rates of single copies",
+     "The copy is slower than its links: chunks through host memory, kernels, pageable memory or the GPU's own memory "
+     "set its rate. Another transport or engine changes it."},
     {"thread blocks",
      "The library's kernels move less than the links would: more channels (NCCL_MIN_NCHANNELS) or "
      "another protocol change it."},

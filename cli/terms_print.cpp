@@ -41,6 +41,13 @@ std::string title_of(const Json& name) {
   return title;
 }
 
+std::string sources_text(const Json& term) {
+  if (!term.contains("sources")) return text(term["source"]);
+  std::string all;
+  for (const Json& one : term["sources"]) all += (all.empty() ? "" : ", ") + text(one);
+  return all;
+}
+
 std::string share_text(const Json& share) {
   const double percent = std::round(100 * share.get<double>());
   return fmt::format("{:.0f} %", percent == 0 ? 0.0 : percent);  // no "-0"
@@ -65,7 +72,7 @@ void print_terms(const Json& result) {
     for (const Json& term : (*answer)["terms"]) {
       const std::string parameter = term.contains("parameter") ? ": " + text(term["parameter"]) : "";
       std::cout << fmt::format(kLine, text(term["label"]), seconds(term["time_s"]), share_text(term["time_share"]),
-                               share_text(term["uncertainty_share"]), text(term["source"]) + parameter);
+                               share_text(term["uncertainty_share"]), sources_text(term) + parameter);
     }
   }
 }

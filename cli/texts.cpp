@@ -24,6 +24,12 @@ std::string seconds(const Json& value) { return to_text(Seconds{value.get<double
 
 std::string text(const Json& value) { return value.get<std::string>(); }
 
+Json limits_of(const Json& answer) {
+  if (!answer.contains("bottleneck")) return nullptr;
+  const Json& links = answer["bottleneck"];
+  return links.empty() && answer.contains("limited_by") ? Json::array({answer["limited_by"]}) : links;
+}
+
 std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }

@@ -16,6 +16,8 @@ std::string version_text();
 std::string seconds(const Json& value);
 /// Of a JSON string.
 std::string text(const Json& value);
+/// Names of an answer's bottleneck; where no link limits it, limited_by.
+Json limits_of(const Json& answer);
 std::string fixed(double value, int digits);
 /// "12.3 %"
 std::string percent(double share);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/command.hpp"
+#include "cli/texts.hpp"
 #include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
@@ -91,14 +92,14 @@ void print_answer(const Json& before, const Json& after) {
                                                                         {"path_class", "path class"},
                                                                         {"library_bandwidth_Bps", "library counts on"},
                                                                         {"link_equivalents", "links it is worth"},
-                                                                        {"fallback", "fallback"},
-                                                                        {"bottleneck", "bottleneck"}};
+                                                                        {"fallback", "fallback"}};
   Table table{{"", " before", " after", " change"}};
   for (const auto& [key, label] : rows) {
     add_row(table, label, key, value_or_null(before, key), value_or_null(after, key));
     if (std::string(key) == "time_s" && before.contains(key) && after.contains(key))
       table.push_back({"interval (90 %)", " " + interval(before), " " + interval(after)});
   }
+  add_row(table, "bottleneck", "bottleneck", limits_of(before), limits_of(after));
   print_table(table);
 }
 

@@ -101,6 +101,8 @@ class Flows(Answer):
     bandwidth_Bps: float  #: all bytes over time_s
     timing: Literal["single", "back_to_back"]  #: single (from rest) or back_to_back (one of a queue)
     bottleneck: list[str]  #: ids of the links that limit it; empty where no link does, as for a start-up
+    #: what takes most of the time
+    limited_by: Literal["bandwidth", "start-up", "host", "rates of single copies", "rates of single messages"]
     seed: int | None  #: of the noise
     samples: int | None  #: draws of noise
     service_level: int | None  #: of the messages
@@ -132,7 +134,8 @@ class P2p(Answer):
     route: list[str] | None  #: ids of the links on the way
     timing: Literal["single", "back_to_back"]  #: single (from rest) or back_to_back (one of a queue)
     bottleneck: list[str]  #: ids of the links that limit it; empty where no link does, as for a start-up
-    limited_by: Literal["bandwidth", "start-up", "host"]  #: what takes most of the time
+    #: what takes most of the time
+    limited_by: Literal["bandwidth", "start-up", "host", "rates of single copies", "rates of single messages"]
     seed: int | None  #: of the noise
     samples: int | None  #: draws of noise
     service_level: int | None  #: of the messages

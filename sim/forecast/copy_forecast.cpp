@@ -52,6 +52,11 @@ class Judge {
     return activities::link_name(machine_, key, request_.names_nodes);
   }
 
+  /// Longest start-up, seconds.
+  [[nodiscard]] double latency_s() const { return latency_s_; }
+  /// Waits of the copy that ends last, seconds.
+  [[nodiscard]] double waits_s() const { return waits_s_; }
+
  private:
   /// Of a device among those of all nodes.
   [[nodiscard]] int number_of(const activities::ClusterEnd& end) const {
@@ -62,6 +67,8 @@ class Judge {
     const Platform& node = machine_.node();
     uncertainty::add_copy(node, *copy.inside, bytes, terms_, forecast_.warnings);
     const int limit = runs_.median.solution.limited_by[at(copy.main)];
+    const double waits_s = uncertainty::add_waits(node, *copy.inside, limit == kOwnCap, terms_);
+    if (shown_.finish_s[at(copy.last)] >= shown_.makespan_s) waits_s_ = waits_s;
     const int first = machine_.key(copy.node, 0);
     const int constraint =
         limit == kOwnCap ? copy.inside->cap_link : runs_.median.plan.cluster_problem().key(limit) - first;
@@ -93,12 +100,11 @@ class Judge {
     const auto [smallest, largest] = std::minmax_element(
         request_.copies.begin(), request_.copies.end(), [](const Copy& a, const Copy& b) { return a.bytes < b.bytes; });
     const double from_B = machine_.node().calibration().valid_from_B;
-    double latency_s = 0;
-    for (const PlannedCopy& copy : copies) latency_s = std::max(latency_s, copy.latency_s());
+    for (const PlannedCopy& copy : copies) latency_s_ = std::max(latency_s_, copy.latency_s());
     if (smallest->bytes < from_B)
-      uncertainty::add_extrapolation(machine_.node(), smallest->bytes, latency_s, terms_, forecast_.warnings);
+      uncertainty::add_extrapolation(machine_.node(), smallest->bytes, latency_s_, terms_, forecast_.warnings);
     if (largest->bytes >= from_B)
-      uncertainty::add_extrapolation(machine_.node(), largest->bytes, latency_s, terms_, forecast_.warnings);
+      uncertainty::add_extrapolation(machine_.node(), largest->bytes, latency_s_, terms_, forecast_.warnings);
   }
 
   const Cluster& machine_;
@@ -107,12 +113,13 @@ class Judge {
   const Solution& shown_;
   uncertainty::Terms& terms_;
   CopyForecast& forecast_;
+  double waits_s_ = 0, latency_s_ = 0;
 };
 
 LoneCopyForecast lone_copy(const Cluster& machine, const CopyRequest& request, const CopyPlan& plan,
                            const Judge& judge) {
   const PlannedCopy& copy = plan.copies().front();
-  LoneCopyForecast alone{copy.latency_s(), copy.transport()};
+  LoneCopyForecast alone{copy.transport()};
   if (copy.inside) {
     if (copy.inside->transport == "peer")
       alone.direction = request.inside.read.value_or(copy.inside->model == "peer_read") ? "read" : "write";
@@ -156,16 +163,16 @@ void add_host(const Cluster& machine, const CopyRequest& request, uncertainty::T
   if (!warning.empty()) forecast.warnings.insert(warning);
 }
 
-/// Start-up, bytes and noise, which together are what the devices take.
-void add_parts(const CopyRuns& runs, const CopyForecast& forecast, uncertainty::Terms& terms) {
+/// Start-up, waits, bytes and noise, which together are what the devices take.
+void add_parts(double latency_s, double waits_s, const CopyForecast& forecast, uncertainty::Terms& terms) {
   namespace term = uncertainty::term;
-  double latency_s = 0;
-  for (const PlannedCopy& copy : runs.median.plan.copies()) latency_s = std::max(latency_s, copy.latency_s());
   const double devices_s = terms.device_s();
   const double quiet_s = forecast.noise ? std::min(devices_s, forecast.noise->quiet_s) : devices_s;
   const double base_s = std::min(latency_s, quiet_s);
   terms.add_part(term::kBase, base_s);
-  terms.add_part(term::kSerialisation, quiet_s - base_s);
+  const double contention_s = std::min(waits_s, quiet_s - base_s);
+  terms.add_part(term::kContention, contention_s);
+  terms.add_part(term::kSerialisation, quiet_s - base_s - contention_s);
   terms.add_part(term::kNoise, devices_s - quiet_s, uncertainty::kScatter);
 }
 
@@ -174,6 +181,13 @@ query::Key timing_result() {
           .help = "single (from rest) or back_to_back (one of a queue)",
           .required = true,
           .choices = {"single", "back_to_back"}};
+}
+
+query::Key limited_by_result() {
+  return {.name = "limited_by",
+          .help = "what takes most of the time",
+          .required = true,
+          .choices = {"bandwidth", "start-up", "host", "rates of single copies", "rates of single messages"}};
 }
 
 }  // namespace
@@ -200,13 +214,14 @@ CopyForecast forecast_planned(const Cluster& machine, Solver& solver, const Copy
   if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
     forecast.issued.emplace();
   if (request.host) add_host(machine, request, terms, forecast);
-  add_parts(runs, forecast, terms);
+  add_parts(judge.latency_s(), judge.waits_s(), forecast, terms);
   set_terms(terms, forecast);
   const std::string inherited =
       inherited_warning(machine.node().calibration(), machine.node().topology().name, forecast.terms, forecast.time_s);
   if (!inherited.empty()) forecast.warnings.insert(inherited);
   double bytes = 0;
   for (const Copy& copy : request.copies) bytes += copy.bytes;
+  forecast.latency_s = request.together ? judge.latency_s() : runs.median.plan.copies().front().latency_s();
   forecast.bandwidth_Bps = bytes / forecast.time_s;
   if (request.together)
     for (const PlannedCopy& copy : runs.median.plan.copies())
@@ -238,10 +253,7 @@ query::KeyTable copy_results() {
         {.name = "route", .type = ValueType::kTexts, .help = "ids of the links on the way"},
         timing_result(),
         query::bottleneck_result(),
-        {.name = "limited_by",
-         .help = "what takes most of the time",
-         .required = true,
-         .choices = {"bandwidth", "start-up", "host"}}}});
+        limited_by_result()}});
 }
 
 query::KeyTable flow_results() {
@@ -253,7 +265,8 @@ query::KeyTable flow_results() {
         {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
         {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
         timing_result(),
-        query::bottleneck_result()}});
+        query::bottleneck_result(),
+        limited_by_result()}});
 }
 
 namespace {
@@ -269,7 +282,9 @@ void put_issued(const CopyForecast& forecast, Json& out) {
 std::string limit_of(const CopyForecast& forecast) {
   if (forecast.issued && forecast.issued->host_bound) return "host";
   const double devices_s = forecast.issued && forecast.issued->by_host ? forecast.issued->devices_s : forecast.time_s;
-  return devices_s > 2 * forecast.alone->latency_s ? "bandwidth" : "start-up";
+  if (devices_s <= 2 * forecast.latency_s) return "start-up";
+  if (!forecast.bottleneck.empty()) return "bandwidth";
+  return forecast.issued ? "rates of single copies" : "rates of single messages";
 }
 
 }  // namespace
@@ -281,7 +296,7 @@ Json to_json(const CopyForecast& forecast) {
   put_issued(forecast, out);
   if (const auto& alone = forecast.alone) {
     out["bandwidth_Bps"] = forecast.bandwidth_Bps;
-    out["latency_s"] = alone->latency_s;
+    out["latency_s"] = forecast.latency_s;
     out["transport"] = alone->transport;
     out["timing"] = name_of(forecast.timing);
     if (!alone->direction.empty()) out["direction"] = alone->direction;
@@ -301,7 +316,7 @@ Json to_json(const CopyForecast& forecast) {
     out["bandwidth_Bps"] = forecast.bandwidth_Bps;
   }
   out["bottleneck"] = forecast.bottleneck;
-  if (forecast.alone) out["limited_by"] = limit_of(forecast);
+  out["limited_by"] = limit_of(forecast);
   if (const auto& noise = forecast.noise) congestion::put_percentiles(out, noise->load, noise->samples, noise->quiet_s);
   out["warnings"] = forecast.warnings;
   return out;

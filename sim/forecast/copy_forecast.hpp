@@ -23,7 +23,6 @@ struct FlowForecast {
 
 /// What is told of one copy only.
 struct LoneCopyForecast {
-  double latency_s = 0;  ///< of the smallest copy
   std::string transport;
   std::string direction{};                          ///< read or write; empty where it has no meaning
   std::string via{};                                ///< relaying GPU
@@ -52,6 +51,7 @@ struct CopyForecast {
   uncertainty::Interval interval;
   std::vector<uncertainty::Term> terms{};
   double bandwidth_Bps = 0;  ///< of all copies together
+  double latency_s = 0;      ///< start-up of the first copy; of several the longest
   Timing timing = Timing::kSingle;
   std::optional<Issued> issued{};           ///< none of messages: their processes are in what was measured
   std::optional<LoneCopyForecast> alone{};  ///< of a request of one copy; else `flows`

@@ -90,6 +90,14 @@ void add_limit(const Platform& node, int limit, const std::string& id, Terms& te
   if (!rate.calibrated) warnings.insert("the rate of " + id + " is nominal, not calibrated");
 }
 
+double add_waits(const Platform& platform, const activities::PlannedTransfer& plan, bool own_rate, Terms& terms) {
+  const double waits_s = plan.wait.value * (plan.waits + (own_rate ? plan.chunk_waits : 0));
+  if (waits_s > 0)
+    terms.add_largest(term::kContention, plan.wait.rel_error * waits_s / terms.device_s(),
+                      source_of(platform.calibration(), plan.wait));
+  return waits_s;
+}
+
 std::string_view rate_source(const Cluster& cluster, int key) {
   const Platform& node = cluster.node();
   const int of_nodes = cluster.nodes() * static_cast<int>(node.constraints().size());

@@ -19,6 +19,9 @@ void add_message(const Cluster& cluster, const activities::PlannedMessage& plan,
 /// Adds how sure the rate of a constraint that limited a copy is. @param id  as the answer names it
 /// @param limit  number of a constraint of the node
 void add_limit(const Platform& node, int limit, const std::string& id, Terms& terms, std::set<std::string>& warnings);
+/// Adds what a copy waits for those of its GPU in the other direction. @param own_rate  no link limited it
+/// @returns  seconds
+double add_waits(const Platform& platform, const activities::PlannedTransfer& plan, bool own_rate, Terms& terms);
 /// Source of the rate of a constraint, by its key in the cluster.
 std::string_view rate_source(const Cluster& cluster, int key);
 /// Source of the start-up of messages of a size. @param transport  PlannedMessage::transport; assumed where it has no

@@ -260,7 +260,8 @@ CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRe
   forecast.timing = Timing::kBackToBack;
   Queue small = queue;
   small.bytes = 1;
-  forecast.alone = LoneCopyForecast{Stages(machine, small).pace(solver), queue.transport};
+  forecast.alone = LoneCopyForecast{queue.transport};
+  forecast.latency_s = Stages(machine, small).pace(solver);
   forecast.bandwidth_Bps = queue.bytes / forecast.time_s;
   forecast.warnings.insert("figures of the NIC's engine are printed ones: " +
                            machine.node().topology().devices[at(machine.nic_device(queue.out_nic))].id);
@@ -295,7 +296,7 @@ CopyForecast forecast_window(const Cluster& machine, Solver& solver, const CopyR
   for (const Copy& one : request.copies) bytes += one.bytes;
   forecast.bandwidth_Bps = bytes / forecast.time_s;
   if (!forecast.alone) forecast.alone.emplace();
-  forecast.alone->latency_s = process.time_s;
+  forecast.latency_s = process.time_s;
   forecast.alone->transport = turn.transport;
   if (const std::string warning = warning_of(node, process); !warning.empty()) forecast.warnings.insert(warning);
   return forecast;

@@ -249,17 +249,18 @@ std::vector<double> variance_shares(const Calibration& calibration, const std::v
   return shares;
 }
 
-/// Terms of one label and source.
+/// Terms of one label.
 struct Row {
   std::string_view label;
-  std::string source;
   double seconds = 0, share = 0;
+  std::vector<std::pair<std::pair<double, double>, std::string>> sources{};  ///< seconds, share of the variance; name
   std::vector<ErrorPart> spreads{};
   std::vector<std::pair<double, std::string>> parameters{};  ///< share of the variance, size alone; name
 
   void add(const Term& term, double of_variance) {
     seconds += term.seconds;
     share += of_variance;
+    add_source(source_text(term.source), term.seconds, of_variance);
     spreads.push_back(term.spread);
     if (term.parameter == nullptr) return;
     const std::string name = std::string(term.parameter->subject) + "." + std::string(term.parameter->what);
@@ -270,13 +271,23 @@ struct Row {
     else
       known->first += std::abs(of_variance);
   }
+  void add_source(const std::string& name, double part_s, double of_variance) {
+    auto known = std::find_if(sources.begin(), sources.end(), [&](const auto& one) { return one.second == name; });
+    if (known == sources.end()) known = sources.insert(sources.end(), {{0, 0}, name});
+    known->first.first += part_s;
+    known->first.second += of_variance;
+  }
   [[nodiscard]] Json json(const Calibration& calibration, double time_s) const {
+    auto ordered = sources;
+    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     Json out{{"label", label},
              {"time_s", seconds},
              {"time_share", seconds / time_s},
              {"spread", std::sqrt(variance_of(calibration, spreads))},
              {"uncertainty_share", share},
-             {"source", source}};
+             {"source", ordered.front().second}};
+    if (ordered.size() > 1)
+      for (const auto& [ignored, name] : ordered) out["sources"].push_back(name);
     if (parameters.empty()) return out;
     out["parameter"] = std::max_element(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) {
                          return a.first < b.first;
@@ -293,10 +304,8 @@ std::vector<Row> rows_of(const Calibration& calibration, const std::vector<Term>
   std::vector<Row> rows;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].seconds == 0 && terms[i].spread.sigma == 0) continue;
-    const std::string source = source_text(terms[i].source);
-    auto row = std::find_if(rows.begin(), rows.end(),
-                            [&](const Row& one) { return one.label == terms[i].label && one.source == source; });
-    if (row == rows.end()) row = rows.insert(rows.end(), Row{terms[i].label, source});
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.label == terms[i].label; });
+    if (row == rows.end()) row = rows.insert(rows.end(), Row{terms[i].label});
     row->add(terms[i], shares[i]);
   }
   return rows;

@@ -34,9 +34,9 @@ struct Term {
   const ParameterRow* parameter = nullptr;  ///< that it follows from; null: from none, or from several
 };
 /// Labels: start-up of the whole, hops one after the other, bytes on the tightest link or thread block, chunks and
-/// turns that bytes wait for, others on the same links, parts that do not begin at 16 bytes, hops through host memory,
-/// latency of the fabric and waits there, calls of the host, residuals of fits and what nobody measured, what a library
-/// may run instead.
+/// turns that bytes wait for, others on the same links and copies of the same GPU in the other direction, parts that do
+/// not begin at 16 bytes, hops through host memory, latency of the fabric and waits there, calls of the host, residuals
+/// of fits and what nobody measured, what a library may run instead.
 namespace term {
 inline constexpr std::string_view kBase = "base", kHops = "hops", kSerialisation = "serialisation",
                                   kFilling = "filling", kContention = "contention", kAlignment = "alignment",
@@ -141,9 +141,10 @@ class Terms {
   std::optional<HostPart> host_{};
 };
 
-/// Terms as objects of an answer, one a label and source, those that are nothing left out: label, time_s, time_share,
+/// Terms as objects of an answer, one a label, those that are nothing left out: label, time_s, time_share,
 /// spread (of ln(time)), uncertainty_share (of the variance of ln(time); below 0 where it takes back what another
-/// adds), source, parameter (that with most of the variance), parameters (where there are several).
+/// adds), source (that of most of its time, then of its variance), sources (where there are several), parameter (that
+/// with most of the variance), parameters (where there are several).
 std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s);
 /// Names the parts of a time that figures of other machines decide, on a machine that measured others itself; empty:
 /// none does, or the calibration says so already (Calibration::notes). Launching::warning() speaks of hosts.

@@ -205,6 +205,22 @@ void ProblemBuilder::enter_rate(PlannedTransfer& plan, const Regime& regime, dou
   if (own_Bps < links_Bps) plan.rate_error_s += regime.rate_cap->rel_error * bytes / own_Bps;
 }
 
+ProblemBuilder::Waits ProblemBuilder::waits_of(const Transfer& transfer, const TransportModel& model, double slow) {
+  return transfer.bidirectional ? Waits{times(model.bidirectional, slow), 1} : Waits{};
+}
+
+Pace ProblemBuilder::with_waits(PlannedTransfer& plan, const Waits& waits, double bytes, double rate_Bps, Pace pace) {
+  if (!waits.each.calibrated) return pace;
+  plan.wait = waits.each;
+  plan.waits = waits.before;
+  plan.chunk_waits = std::max(0.0, bytes / waits.chunk_B - 1);
+  plan.used.push_back(waits.each);
+  pace.delay_s += waits.before * waits.each.value;
+  const double chunk_wait_s_B = waits.each.value / waits.chunk_B;  // seconds a byte
+  pace.cap_Bps = chunk_wait_s_B > 0 ? 1 / (1 / std::min(rate_Bps, pace.cap_Bps) + chunk_wait_s_B) : pace.cap_Bps;
+  return pace;
+}
+
 int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s,
                             double rate_cap_Bps, const Mover& mover) {
   Activity leg;
@@ -235,12 +251,13 @@ int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& link
                              const TransportModel& model, const Mover& mover, bool single) {
   const Regime& regime = model.regime(bytes);
   const double payload_Bps = payload_rate(links, mover);
-  const Pace pace = model.pace(bytes, payload_Bps * mover.slow);
-  double delay = pace.delay_s * mover.slow;
+  Pace pace = model.pace(bytes, payload_Bps * mover.slow);
+  pace = with_waits(plan, mover.waits, bytes, payload_Bps, {pace.delay_s * mover.slow, pace.cap_Bps / mover.slow});
+  double delay = pace.delay_s;
   enter(plan, times(regime.startup, mover.slow));
   if (single) delay += start_extra(plan, model, mover);
   enter_rate(plan, regime, bytes, mover.slow, payload_Bps);
-  return add_leg(plan, links, bytes, delay, pace.cap_Bps / mover.slow, mover);
+  return add_leg(plan, links, bytes, delay, pace.cap_Bps, mover);
 }
 
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {
@@ -350,13 +367,12 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   double cap = regime.rate_cap ? regime.rate_cap->value / slow : kInfinity;
   enter_rate(plan, regime, transfer.bytes, slow, lone_rate(both));
   const Resolved& chunk = platform_->transports().staging_chunk();
-  if (transfer.bidirectional && model.bidirectional.calibrated) {
-    const Resolved wait = times(model.bidirectional, slow);
-    const double first = transfer.single ? 1 : 0;  // the copies of a queue do not start together
-    delay += first * wait.value;
-    cap = chunk.value / (chunk.value / std::min(lone_rate(both), cap) + wait.value);
-    enter(plan, times(wait, first + std::max(0.0, transfer.bytes / chunk.value - 1)));
-  }
+  Waits waits = waits_of(transfer, model, slow);
+  if (!transfer.single) waits.before = 0;  // the copies of a queue do not start together
+  waits.chunk_B = chunk.value;
+  const auto [delay_s, cap_Bps] = with_waits(plan, waits, transfer.bytes, lone_rate(both), {delay, cap});
+  delay = delay_s;
+  cap = cap_Bps;
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
     plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}, 1, true});
@@ -396,14 +412,10 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
   PlannedTransfer plan{"host", model.name};
   const double slow = slowness(*platform_, gpu, gpu);
   add_latency(plan, model, slow, links);
-  plan.main_activity =
-      add_copy(plan, links, transfer.bytes, model,
-               {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow, true}, transfer.single);
-  if (transfer.bidirectional && !transfer.pageable && (transfer.by == MoveBy::kSm || transfer.bytes > kInCommand_B)) {
-    const Resolved& wait = platform_->transports().get(transfer.by == MoveBy::kSm ? "h2d_sm" : "h2d").bidirectional;
-    problem_.activities[at(plan.main_activity)].delay_s += slow * wait.value;
-    if (wait.calibrated) enter(plan, times(wait, slow));
-  }
+  Mover mover{transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow, true};
+  if (!transfer.pageable && (transfer.by == MoveBy::kSm || transfer.bytes > kInCommand_B))
+    mover.waits = waits_of(transfer, platform_->transports().get(transfer.by == MoveBy::kSm ? "h2d_sm" : "h2d"), slow);
+  plan.main_activity = add_copy(plan, links, transfer.bytes, model, mover, transfer.single);
   double& most_Bps = problem_.activities[at(plan.main_activity)].rate_cap_Bps;
   if (to_far_memory(*platform_, links)) most_Bps = std::min(most_Bps, lone_rate(links) / kFarMemory);
   return plan;

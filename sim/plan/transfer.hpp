@@ -38,6 +38,9 @@ struct PlannedTransfer {
   double latency_s = 0;           ///< start-up of the smallest message, from rest if that was asked for
   double delay_error_s = 0;       ///< standard error of the start-ups that entered
   double rate_error_s = 0;        ///< standard error of the time at the transport's own rate; 0: links limit it
+  Resolved wait{};                ///< for a copy of the same GPU in the other direction; 0: none
+  double waits = 0;               ///< of them before the first byte
+  double chunk_waits = 0;         ///< with chunks, hidden where links are slower
   int cap_link = -1;              ///< link that limits every single flow below its own capacity; -1: none
   bool chosen = false;            ///< an engine or a direction was asked for
   bool bidirectional = false;     ///< of Transfer
@@ -68,6 +71,12 @@ class ProblemBuilder {
   [[nodiscard]] FlowCap flow_cap(const std::vector<int>& links) const;
 
  private:
+  /// For copies of the same GPU in the other direction.
+  struct Waits {
+    Resolved each{};                                           ///< not calibrated: none is known
+    double before = 0;                                         ///< of them before the first byte
+    double chunk_B = std::numeric_limits<double>::infinity();  ///< each but the first waits once
+  };
   /// Who moves the bytes of one leg.
   struct Mover {
     MoveBy by = MoveBy::kDma;
@@ -75,6 +84,7 @@ class ProblemBuilder {
     std::vector<int> queues = {};  ///< held by copy engines
     double slow = 1;               ///< of the slower end: everything but the links takes this many times as long
     bool host = false;             ///< to, from or through host memory
+    Waits waits{};
   };
   PlannedTransfer add_local(const Transfer& transfer);
   PlannedTransfer add_peer(const Transfer& transfer);
@@ -97,6 +107,10 @@ class ProblemBuilder {
   /// A leg of a transport that has parameters of its own: never shorter than the longest copy of an earlier regime.
   int add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const TransportModel& model,
                const Mover& mover, bool single);
+  /// @param model  whose waits they are. @param slow  Mover::slow
+  static Waits waits_of(const Transfer& transfer, const TransportModel& model, double slow);
+  /// How a copy runs with its waits. @param rate_Bps  that the links alone would give
+  static Pace with_waits(PlannedTransfer& plan, const Waits& waits, double bytes, double rate_Bps, Pace pace);
   /// Enters what a copy from rest needs more than one of a queue of equal copies. @returns  seconds
   double start_extra(PlannedTransfer& plan, const TransportModel& model, const Mover& mover);
   [[nodiscard]] double lone_rate(const std::vector<int>& links) const;

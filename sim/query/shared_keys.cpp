@@ -148,21 +148,22 @@ Key terms_result() {
   const auto number = [](const char* name, const char* help) {
     return Key{.name = name, .type = ValueType::kNumber, .help = help, .required = true};
   };
-  return {
-      .name = "terms",
-      .type = ValueType::kObjects,
-      .help = "with explain: parts of the time and of its uncertainty",
-      .fields = {{.name = "label", .help = "base, hops, serialisation, ...", .required = true},
-                 number("time_s", "part of time_s"),
-                 number("time_share", "time_s of the term over that of the answer"),
-                 number("spread", "standard deviation of ln(time) from this term alone"),
-                 number("uncertainty_share", "of the variance of ln(time)"),
-                 {.name = "source",
-                  .help = "measured, inherited from a machine, derived from measurements, library's table, nominal "
-                          "rate, other machines, assumed, scatter of measurements",
-                  .required = true},
-                 {.name = "parameter", .help = "of the calibration that it follows from; the least sure of several"},
-                 {.name = "parameters", .type = ValueType::kTexts, .help = "all of them, where there are several"}}};
+  return {.name = "terms",
+          .type = ValueType::kObjects,
+          .help = "with explain: parts of the time and of its uncertainty",
+          .fields = {
+              {.name = "label", .help = "base, hops, serialisation, ...", .required = true},
+              number("time_s", "part of time_s"),
+              number("time_share", "time_s of the term over that of the answer"),
+              number("spread", "standard deviation of ln(time) from this term alone"),
+              number("uncertainty_share", "of the variance of ln(time)"),
+              {.name = "source",
+               .help = "measured, inherited from a machine, derived from measurements, library's table, nominal "
+                       "rate, other machines, assumed, scatter of measurements",
+               .required = true},
+              {.name = "sources", .type = ValueType::kTexts, .help = "all, the largest first, where there are several"},
+              {.name = "parameter", .help = "of the calibration that it follows from; the least sure of several"},
+              {.name = "parameters", .type = ValueType::kTexts, .help = "all of them, where there are several"}}};
 }
 
 bool read_explain(ObjectReader& r) { return r.optional<bool>("explain").value_or(false); }

@@ -76,12 +76,12 @@ const Platform& made() {
   return platform;
 }
 
-Json ask(decltype(copy::p2p_answer) answer, const Json& query) {
+Json ask(decltype(copy::p2p_answer) answer, const Json& query, bool explain = false) {
   static const auto solver = make_solver("fluid");
   static const Cluster alone(made());
   ObjectReader r(query, "query");
   log::NoProgress none;
-  return answer(alone, *solver, r, none, std::nullopt, false);
+  return answer(alone, *solver, r, none, std::nullopt, explain);
 }
 
 double p2p(Json query) {
@@ -230,6 +230,53 @@ TEST_CASE("bidirectional host copies of one GPU wait for each other, those of tw
   CHECK_THAT(time_s({{"gpu0", "cpu0", n}, {"cpu0", "gpu0", n}}),
              WithinRel(kBidirectional + kStart + 2 * n / kBoth, 1e-9));
   CHECK_THAT(time_s({{"cpu0", "gpu0", 64}, {"gpu0", "cpu0", 64}}), WithinRel(kStart + 128 / kBoth, 1e-9));
+}
+
+TEST_CASE("waits for copies in the other direction are one term of their own", "[physics][explain]") {
+  const auto part = [](Json query, const std::string& label, const char* what = "time_s") {
+    const bool flows = query.contains("flows");
+    const Json answer = ask(flows ? copy::flows_answer : copy::p2p_answer, query, true);
+    for (const Json& term : answer["terms"])
+      if (term["label"] == label) return term[what].get<double>();
+    return 0.0;
+  };
+  constexpr double n = 4096;
+  const Json host{{"flows", {{"gpu0", "cpu0", n}, {"cpu0", "gpu0", n}}}, {"engine", "copy_engine"}};
+  CHECK_THAT(part(host, "contention"), WithinRel(kBidirectional, 1e-9));
+  CHECK_THAT(part(host, "serialisation"), WithinRel(2 * n / kBoth, 1e-6));
+  CHECK_THAT(part(host, "base"), WithinRel(kStart, 1e-9));
+  const Json staged{{"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", kSize}, {"transport", "staged"}};
+  CHECK(part(staged, "contention") == 0);
+  const double bytes_s = part(staged, "serialisation");
+  Json both = staged;
+  both["bidirectional"] = true;
+  CHECK_THAT(part(both, "contention"), WithinRel(kStagedWait * (kSize / kChunk - 1), 1e-9));  // one of a queue
+  CHECK_THAT(part(both, "serialisation"), WithinRel(bytes_s, 0.01));  // the ends share the cables
+  // The waits' own error, 1 % of them, and what copies at once lose to each other.
+  const double waits_share = part(both, "contention", "time_share");
+  CHECK_THAT(part(both, "contention", "spread"), WithinRel(std::hypot(0.01 * waits_share, 0.015), 1e-6));
+}
+
+TEST_CASE("an answer names what limits copies that no link does", "[physics]") {
+  const auto limit = [](const Json& query) {
+    const Json answer = query::answer(catalogue(), query);
+    REQUIRE(answer.value("error", "") == "");
+    CHECK(answer["bottleneck"].empty() == (answer["limited_by"] != "bandwidth"));
+    return answer["limited_by"].get<std::string>();
+  };
+  const auto copy = [](const char* platform, const char* from, const char* to, Json more = Json::object()) {
+    more.update({{"platform", platform}, {"kind", "p2p"}, {"src", from}, {"dst", to}});
+    if (!more.contains("size_B")) more["size_B"] = 64e6;
+    return more;
+  };
+  CHECK(limit(copy("rtx-4090", "gpu0", "gpu1")) == "rates of single copies");  // staged
+  CHECK(limit(copy("hgx-h100", "gpu0", "gpu0")) == "rates of single copies");
+  CHECK(limit(copy("hgx-h100", "gpu0", "cpu0", {{"pageable", true}})) == "rates of single copies");
+  CHECK(limit(copy("hgx-h100", "gpu0", "cpu0")) == "bandwidth");
+  CHECK(limit(copy("hgx-h100", "gpu0", "gpu0", {{"size_B", 64}})) == "start-up");
+  const Json flows{
+      {"platform", "rtx-4090"}, {"kind", "flows"}, {"flows", {{"gpu0", "gpu1", 64e6}, {"gpu2", "gpu3", 64e6}}}};
+  CHECK(limit(flows) == "rates of single copies");
 }
 
 TEST_CASE("a staged copy between sockets crosses what joins them", "[physics]") {

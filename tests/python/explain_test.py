@@ -84,7 +84,8 @@ class Sources(unittest.TestCase):
     def test_every_limit(self):
         values = {value for path in sorted((ROOT / "sim/forecast").glob("*.cpp"))
                   for line in re.findall(r"(?:limited_by = |return )(?:[^;\"]*\? )?(\"[^;]*\");", path.read_text())
-                  for value in STRING.findall(line) if value in {"host", "start-up", "bandwidth", "thread blocks", "rates of single messages"}}
+                  for value in STRING.findall(line) if value in {"host", "start-up", "bandwidth", "thread blocks", "rates of single copies",
+                                                         "rates of single messages"}}
         self.assertEqual(values, {one["name"] for one in listed() if one["kind"] == "limit"})
 
     def test_every_parameter_of_a_calibration(self):
@@ -178,6 +179,14 @@ class Command(InFolder):
         text = run("explain", "cable.nvlink2.bandwidth_Bps").stdout
         self.assertTrue(text.startswith("parameter bandwidth_Bps\n"), text)
         self.assertIn("--set", text)
+
+    def test_no_bottleneck_is_empty_text(self):
+        slow = ("--platform", "rtx-4090", "--src", "gpu0", "--dst", "gpu1", "--size", "64MiB")
+        for command in (("predict", "p2p", *slow), ("routes", *slow), ("whatif", "predict", "p2p", *slow, "--slow", "gpu1:2"),
+                        ("predict", "flows", "--platform", "rtx-4090", "--flow", "gpu0:gpu1:64MiB")):
+            lines = [line for line in run(*command).stdout.splitlines() if line.startswith(("bottleneck", "staged"))]
+            self.assertEqual(len(lines), 1, command)
+            self.assertIn("rates of single copies", lines[0])
 
     def test_all_are_listed(self):
         names = {line.split()[1] for line in run("explain").stdout.splitlines()}
