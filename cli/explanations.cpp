@@ -363,16 +363,43 @@ const char* measured_by(ParameterOf of) {
   return "nvbandwidth's all-to-host tests";
 }
 
-Explanation of_parameter(const ParameterRow& row) {
+/// A name of the row, with words in capitals for what it is of where there are several.
+std::string example_name(const ParameterRow& row) {
+  const std::string subject(row.subject.substr(0, row.subject.find(' ')));
+  const auto or_subject = [&](const char* word) { return subject.empty() ? word : subject; };
+  switch (row.of) {
+    case ParameterOf::kCable:
+      return row.key("KIND").name;
+    case ParameterOf::kLink:
+      return row.key("A->B").name;
+    case ParameterOf::kRange:
+      return row.key(or_subject("TRANSPORT") + ".r0").name;
+    case ParameterOf::kTransport:
+      return row.key(or_subject("TRANSPORT")).name;
+    case ParameterOf::kLaunch:
+      return row.key(or_subject("LAUNCH")).name;
+    case ParameterOf::kLibrary:
+      return fmt::format("LIBRARY.{}.{}", subject, row.what);
+    case ParameterOf::kEngine:
+    case ParameterOf::kNoise:
+    case ParameterOf::kRecording:
+    case ParameterOf::kHostMemory:
+      break;
+  }
+  return row.key("").name;
+}
+
+/// @param whole  name of one parameter; else that of its row
+Explanation of_parameter(const ParameterRow& row, const std::string& whole) {
   std::string text(row.meaning);
   if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  const std::string subject = parameter_subject(row.of, row.subject.find(' ') == std::string::npos ? row.subject : "");
+  const std::string name = example_name(row);
+  const bool several = row.subject.find(' ') != std::string::npos;
   return {"parameter", std::string(row.what),
           fmt::format("{} (unit {}; of {}{}). 'linkcast show PLATFORM' has its value and where that comes from, --set "
                       "{}=VALUE tries another; measured by {}, and fitted by 'linkcast calibrate fit'.",
-                      text, row.unit.empty() ? "1" : row.unit, subject.empty() ? "the machine" : subject,
-                      row.subject.find(' ') == std::string::npos ? "" : ": " + std::string(row.subject), row.what,
-                      measured_by(row.of)),
+                      text, row.unit.empty() ? "1" : row.unit, name.substr(0, name.rfind('.')),
+                      several ? ": " + std::string(row.subject) : "", whole, measured_by(row.of)),
           "docs/model.md", ""};
 }
 
@@ -425,7 +452,7 @@ const std::vector<Explanation>& explanations() {
 
 std::vector<Explanation> parameter_explanations() {
   std::vector<Explanation> list;
-  for (const ParameterRow* row : parameter_rows()) list.push_back(of_parameter(*row));
+  for (const ParameterRow* row : parameter_rows()) list.push_back(of_parameter(*row, example_name(*row)));
   return list;
 }
 
@@ -439,7 +466,7 @@ std::vector<Explanation> explanations_of(const std::string& said) {
     if (one.name == what && std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.text == one.text; }))
       found.push_back(one);
   if (!found.empty()) return found;
-  if (const ParameterRow* row = find_parameter_row(what)) return {of_parameter(*row)};
+  if (const ParameterRow* row = find_parameter_row(what)) return {of_parameter(*row, what)};
   for (const Explanation& one : explanations())
     if (!one.pattern.empty() && fits(what, one.pattern)) return {one};
   const std::string name = bottleneck_name(what);

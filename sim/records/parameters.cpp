@@ -157,6 +157,7 @@ namespace {
 std::string name_of(ParameterOf of, std::string_view subject, std::string_view what) {
   const ParameterOf sort = of == ParameterOf::kRange ? ParameterOf::kTransport : of;
   const auto head = std::find_if(kHeads.begin(), kHeads.end(), [&](const auto& known) { return known.second == sort; });
+  if (head == kHeads.end()) throw InvariantError("a parameter of a library has no head of its own");
   std::string name;
   name.reserve(head->first.size() + subject.size() + what.size() + 2);
   name.append(head->first);

@@ -98,6 +98,25 @@ class Sources(unittest.TestCase):
         whats = {name.rsplit(".", 1)[-1] for name in names}
         self.assertLessEqual(whats, {row["name"] for row in rows})
 
+    def test_set_of_a_parameter_is_what_the_program_takes(self):
+        machine = json.loads((ROOT / "models/params/hgx-h200.json").read_text())["parameters"]
+        edits = []
+        for one, (name, parameter) in zip(self.explained(list(machine)), machine.items()):
+            text = re.search(r"--set (\S+)=VALUE", one["text"])[1]
+            self.assertEqual(text, name)
+            unit = {"1": ""}.get(parameter["unit"], parameter["unit"])
+            edits.append(f"set {text}={round(parameter['value']) if unit == 'B' else repr(parameter['value'])}{unit}")
+        self.assertGreater(len(edits), 50)
+        query = {"platform": "hgx-h200", "kind": "p2p", "src": "gpu0", "dst": "gpu1", "size_B": 1, "edits": edits}
+        self.assertNotIn("error", answers([query])[0])
+        # by the last part alone: a name of which words in capitals are to be filled in
+        shapes = [re.sub("[A-Z][A-Z]+", "X", re.search(r"--set (\S+)=VALUE", row["text"])[1])
+                  for row in listed() if row["kind"] == "parameter"]
+        self.assertIn("transport.X.single_s", shapes)
+        self.assertIn("transport.staged.chunk_B", shapes)
+        self.assertIn("X.ring.X.base_s", shapes)
+        self.assertTrue(all("." in shape for shape in shapes), shapes)
+
     def test_pages_and_their_headings_are_there(self):
         for one in listed():
             page, _, anchor = one["page"].partition("#")
