@@ -39,21 +39,44 @@ def batch(queries: Iterable[dict[str, Any]], jobs: int | None = None) -> Answers
     return Answers(Failure(raw) if "error" in raw else answer_of(raw) for raw in raws)
 
 
+def _numbers_of(key: str, values: Any) -> numpy.ndarray[Any, Any]:
+    """@raises InputError  they are no list of finite numbers"""
+    import numpy
+    if isinstance(values, numpy.ma.MaskedArray) and numpy.any(values.mask):
+        raise InputError(f"{key}: has masked numbers: give those that are there, e.g. values.compressed()")
+    try:
+        numbers = numpy.asarray(values)
+    except ValueError:  # lists of several lengths
+        raise InputError(f"{key}: must be a list of numbers, one a query, not of lists") from None
+    if numbers.ndim != 1:
+        raise InputError(f"{key}: must be a list of numbers, one a query, not of {numbers.ndim} dimensions")
+    if numbers.dtype.kind not in "iuf":
+        raise InputError(f"{key}: must be numbers, not {numbers.dtype}")
+    wrong = numpy.flatnonzero(~numpy.isfinite(numbers))
+    if wrong.size > 0:
+        raise InputError(f"{key}: row {wrong[0]} is {numbers[wrong[0]]}")
+    return numbers
+
+
 def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:
     """Numbers of many answers to one query whose keys have other numbers each time: what a batch of them says.
 
     @param columns  of each key that varies its numbers, one a query: src=[0, 1], dst=[1, 0], size_B=numpy.array(...)
     @param results  keys of numbers of the answers. @returns  an array of each; NaN where an answer has no such number
-    @raises InputError  a query cannot be answered; it says which"""
-    import numpy
+    @raises InputError  a column holds something else than one finite number a query; a query cannot be answered, says which"""
     if isinstance(results, str):
         raise InputError(f"results: must be a list of keys: [{results!r}]")
-    given = [(key.removesuffix("_"), numpy.asarray(values)) for key, values in columns.items()]
+    if not results:
+        raise InputError("results: give a key of answers, e.g. time_s")
+    plain = plain_query(query)
+    given = [(key.removesuffix("_"), _numbers_of(key, values)) for key, values in columns.items()]
     if not given:
         raise InputError("columns: give a key and its numbers, e.g. size_B=[1024, 2048]")
-    count = given[0][1].size
-    for key, values in given:
-        if values.shape != (count,) or values.dtype.kind not in "iuf":
-            raise InputError(f"{key}: must be a list of {count} numbers")
-    found = engine.catalogues().arrays(engine.dumped(plain_query(query)), given, list(results))
+    first, numbers = given[0]
+    for at, (key, values) in enumerate(given):
+        if key in plain or key in (other for other, _ in given[:at]):
+            raise InputError(f"{key}: is given twice")
+        if values.size != numbers.size:
+            raise InputError(f"{key}: must be as long as {first}: {numbers.size} numbers, not {values.size}")
+    found = engine.catalogues().arrays(engine.dumped(plain), given, list(results))
     return dict(zip(results, found.T))

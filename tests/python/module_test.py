@@ -197,12 +197,27 @@ class Batches(InFolder):
 
     def test_arrays_that_are_refused(self):
         numpy = self.numpy()
-        copy = {"kind": "p2p", "platform": "hgx-h200", "src": 0, "dst": 1}
-        for columns, what in (({"size_B": [1, 2], "dst": [1]}, "dst: must be a list of 2 numbers"), ({}, "columns: give a key"), ({"size_B": ["1"]}, "size_B: must be"),
-                              ({"size_B": [1, numpy.nan]}, "row 1"), ({"size_B": [1, 2], "dst": [1, 9]}, "row 1:/dst: 'gpu9' is no GPU"), ({"size_B": [1], "colour": [1]}, "row 0:/colour: unknown key")):
-            with self.assertRaisesRegex(linkcast.InputError, what):
-                linkcast.arrays(copy, **columns)
-        self.assertEqual(len(linkcast.arrays(copy, size_B=[])["time_s"]), 0)
+        copy = {"kind": "p2p", "platform": "hgx-h200", "dst": 1}
+        masked = numpy.ma.masked_array([1.0, 2.0], mask=[False, True])
+        for columns, what in (({"size_B": [1, 2], "from_": [1]}, "from: must be as long as size_B: 2 numbers, not 1"), ({}, "columns: give a key"),
+                              ({"size_B": [[1, 2], [3]]}, "size_B: must be a list of numbers, one a query, not of lists"),
+                              ({"size_B": [[1, 2], [3, 4]]}, "size_B: must be a list of numbers, one a query, not of 2 dimensions"),
+                              ({"size_B": 5}, "size_B: must be a list of numbers, one a query, not of 0 dimensions"),
+                              ({"size_B": masked}, "size_B: has masked numbers"), ({"size_B": ["1"]}, "size_B: must be numbers, not <U1"),
+                              ({"size_B": [1, None]}, "size_B: must be numbers, not object"), ({"size_B": [True]}, "size_B: must be numbers, not bool"),
+                              ({"size_B": [1j]}, "size_B: must be numbers, not complex128"),
+                              ({"size_B": [1, numpy.nan]}, "size_B: row 1 is nan"), ({"size_B": [-numpy.inf, 1]}, "size_B: row 0 is -inf"),
+                              ({"size_B": [1, 2, -3]}, "row 2:/size_B: must be"), ({"size_B": [1], "dst": [0]}, "dst: is given twice"),
+                              ({"size_B": [1], "size_B_": [2]}, "size_B: is given twice"), ({"size_B": [1, 2], "src": [0, 9]}, "row 1:/src: 'gpu9' is no GPU"),
+                              ({"size_B": [1], "colour": [1]}, "row 0:/colour: unknown key")):
+            with self.subTest(what), self.assertRaisesRegex(linkcast.InputError, "^" + what):
+                linkcast.arrays(copy if "src" in columns else {**copy, "src": 0}, **columns)
+        for results in ("time_s", []):
+            with self.assertRaisesRegex(linkcast.InputError, "^results: "):
+                linkcast.arrays(copy, results, src=[0], size_B=[1])
+        whole = numpy.ma.masked_array([1.0, 2.0])  # of which none is masked
+        self.assertEqual(len(linkcast.arrays(copy, src=[0, 0], size_B=whole)["time_s"]), 2)
+        self.assertEqual(len(linkcast.arrays(copy, src=[], size_B=[])["time_s"]), 0)
 
     def numpy(self):
         try:
