@@ -35,6 +35,8 @@ constexpr std::size_t kWritten_B = 1 << 20;  // source: ours, what is written at
 constexpr unsigned kInt = 1, kFloat = 2, kFlag = 4, kText = 8, kNull = 16;  // kinds of a value, together a column's
 constexpr std::array<std::pair<unsigned, const char*>, 4> kKinds{
     {{kInt, "int"}, {kFloat, "float"}, {kFlag, "bool"}, {kText, "str"}}};
+constexpr std::int64_t kMostScenarios = 10000000;  // source: ours, as of a study
+constexpr const char* kStdin = "standard input";
 const std::string kError = "error", kWarnings = "warnings", kRanks = "ranks";
 
 /// A journal's file as memory, of which nothing is kept that was not just looked at.
@@ -120,13 +122,17 @@ class Keys {
 
 class Rows {
  public:
-  explicit Rows(const Json& spec) {
-    for (const Json& path : spec.at("journal")) files_.emplace_back(path.get<std::string>());
+  explicit Rows(const std::vector<std::string>& journal) {
+    for (const std::string& path : journal) files_.emplace_back(path);
   }
 
+  /// @throws InputError  a number is of no file
   void place(std::vector<std::int64_t> begins, std::vector<std::int32_t> files) {
     begins_ = std::move(begins);
     file_of_ = std::move(files);
+    for (const std::int32_t file : file_of_)
+      if (file < 0 || static_cast<std::size_t>(file) >= files_.size())
+        throw InputError(fmt::format("{}: file {} of {} files of the journal", kStdin, file, files_.size()));
   }
 
   [[nodiscard]] const std::vector<std::string>& keys() const { return keys_.names(); }
@@ -249,15 +255,49 @@ class CsvFile {
   std::string line_{};
 };
 
+/// The line of JSON (write_sweep_table()).
+struct Spec {
+  std::vector<std::string> journal, columns, numeric;
+  std::string table, numbers;
+  std::vector<Axis> axes{};
+  bool counts_gpus = false, typed = false;
+  std::int64_t scenarios = 0;
+};
+
+/// @throws InputError  a key is missing, unknown or of another type, an axis has no cells
+Spec read_spec(const Json& json) {
+  ObjectReader r(json, kStdin);
+  const auto texts = [&](const char* key) { return r.required<std::vector<std::string>>(key); };
+  Spec spec{texts("journal"), texts("columns"), texts("numeric"), r.required<std::string>("table"),
+            r.required<std::string>("numbers")};
+  spec.counts_gpus = r.required<bool>("counts_gpus");
+  spec.typed = r.required<bool>("typed");
+  spec.scenarios = r.required<std::int64_t>("scenarios");
+  if (spec.scenarios < 0 || spec.scenarios > kMostScenarios)
+    r.fail("scenarios", fmt::format("must be from 0 to {}", kMostScenarios));
+  for (ObjectReader& axis : r.objects("axes")) {
+    spec.axes.push_back({axis.required<std::string>("key"), {}});
+    const Json& cells = axis.raw("cells");
+    if (!cells.is_array() || cells.empty()) axis.fail("cells", "must be a list of one cell or more");
+    for (const Json& cell : cells) {
+      if (!cell.is_null() && !cell.is_string()) axis.fail("cells", "must be texts or null");
+      spec.axes.back().cells.push_back(cell.is_null() ? std::nullopt : std::optional(cell.get<std::string>()));
+    }
+    axis.finish();
+  }
+  r.finish();
+  return spec;
+}
+
 class SweepTable {
  public:
-  SweepTable(const Json& spec, std::istream& in) : spec_(spec), rows_(spec) {
-    for (const Json& axis : spec.at("axes")) {
-      axes_.push_back({axis.at("key"), {}});
-      for (const Json& cell : axis.at("cells"))
-        axes_.back().cells.push_back(cell.is_null() ? std::nullopt : std::optional(cell.get<std::string>()));
-    }
+  SweepTable(Spec spec, std::istream& in) : spec_(std::move(spec)), rows_(spec_.journal), axes_(spec_.axes) {
     places_ = array_of<std::int64_t>(in);
+    std::int64_t all = 1;
+    for (const Axis& axis : axes_) all = std::min(kMostScenarios, all * static_cast<std::int64_t>(axis.cells.size()));
+    for (const std::int64_t place : places_)
+      if (place < 0 || (all < kMostScenarios && place >= all))
+        throw InputError(fmt::format("{}: place {} of {} in the product of the axes", kStdin, place, all));
     auto begins = array_of<std::int64_t>(in);
     rows_.place(std::move(begins), array_of<std::int32_t>(in));
   }
@@ -266,9 +306,9 @@ class SweepTable {
     look_at_all();
     choose_columns();
     out << facts().dump() << std::endl;
-    std::ofstream table(spec_.at("table").get<std::string>()), numbers(spec_.at("numbers").get<std::string>());
+    std::ofstream table(spec_.table), numbers(spec_.numbers);
     std::vector<CsvFile> files{CsvFile(table, false)};
-    if (spec_.at("typed").get<bool>()) files.emplace_back(out, true);
+    if (spec_.typed) files.emplace_back(out, true);
     for (CsvFile& file : files) {
       for (const std::string& column : columns_) file.add(column, true);
       file.end_line();
@@ -281,9 +321,9 @@ class SweepTable {
  private:
   template <typename Number>
   std::vector<Number> array_of(std::istream& in) const {
-    std::vector<Number> numbers(spec_.at("scenarios").get<std::size_t>());
+    std::vector<Number> numbers(static_cast<std::size_t>(spec_.scenarios));
     in.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * sizeof(Number)));
-    if (!in) throw InputError("standard input: ends too early");
+    if (!in) throw InputError(std::string(kStdin) + ": ends too early");
     return numbers;
   }
 
@@ -336,12 +376,11 @@ class SweepTable {
       columns_.push_back(axis.key);
       left.erase(axis.key);
     }
-    counts_gpus_ = spec_.at("counts_gpus").get<bool>();
-    if (counts_gpus_) columns_.emplace_back("gpu_count");
+    if (spec_.counts_gpus) columns_.emplace_back("gpu_count");
     for (const char* key : {"scenario", "gpu_count", kError.c_str(), kWarnings.c_str()}) left.erase(key);
     std::vector<std::string> answers;
-    for (const Json& key : spec_.at("columns"))
-      if (left.erase(key.get<std::string>()) > 0) answers.push_back(key);
+    for (const std::string& key : spec_.columns)
+      if (left.erase(key) > 0) answers.push_back(key);
     answers.insert(answers.end(), left.begin(), left.end());
     answers.insert(answers.end(), {kWarnings, kError});
     for (const std::string& key : answers) keys_.push_back(find(key));
@@ -349,7 +388,7 @@ class SweepTable {
     for (std::size_t i = 0; i < axes_.size(); ++i)
       if (axes_[i].key == kRanks) axis_of_ranks_ = i;
     ranks_ = find(kRanks);
-    for (const Json& key : spec_.at("numeric")) numeric_.push_back(find(key));
+    for (const std::string& key : spec_.numeric) numeric_.push_back(find(key));
   }
 
   [[nodiscard]] Json facts() const {
@@ -383,7 +422,7 @@ class SweepTable {
       for_axes(places_[scenario], [&](const Axis&, const std::optional<std::string>& cell) {
         file.add(cell ? std::string_view(*cell) : std::string_view(), cell.has_value());
       });
-      if (counts_gpus_) {
+      if (spec_.counts_gpus) {
         const Value ranks = value_of(ranks_);
         if (axis_of_ranks_)
           file.add(axes_[*axis_of_ranks_].cells[at_[*axis_of_ranks_]].value_or(""), false);
@@ -408,9 +447,9 @@ class SweepTable {
                   static_cast<std::streamsize>(row_.size() * sizeof(double)));
   }
 
-  const Json& spec_;
+  const Spec spec_;
   Rows rows_;
-  std::vector<Axis> axes_{};
+  std::vector<Axis> axes_;
   std::vector<std::int64_t> places_{};
   std::vector<unsigned> kinds_{};
   std::vector<bool> not_empty_{};
@@ -419,7 +458,6 @@ class SweepTable {
   std::vector<std::string> columns_{};
   std::vector<std::optional<std::size_t>> keys_{}, numeric_{};
   std::optional<std::size_t> ranks_{}, axis_of_ranks_{};
-  bool counts_gpus_ = false;
   std::vector<std::size_t> at_{};
   std::vector<double> row_{};
 };
@@ -429,8 +467,7 @@ class SweepTable {
 void write_sweep_table(std::istream& in, std::ostream& out) {
   std::string line;
   std::getline(in, line);
-  const Json spec = parse_json(line, "standard input");
-  SweepTable(spec, in).write(out);
+  SweepTable(read_spec(parse_json(line, kStdin)), in).write(out);
 }
 
 }  // namespace linkcast::cli

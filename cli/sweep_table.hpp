@@ -16,7 +16,8 @@ namespace linkcast::cli {
 /// a
 ///   row. Then, if `typed`, the table once more, with empty texts in quotes: what is not there has none.
 /// `numbers` gets a row of doubles a scenario, NaN where it has no number.
-/// @throws InputError  a row is damaged, with its file and scenario; a file cannot be written
+/// @throws InputError  the line is wrong, with its key; a row is damaged, with its file and scenario; a file cannot be
+/// written
 void write_sweep_table(std::istream& in, std::ostream& out);
 
 }  // namespace linkcast::cli

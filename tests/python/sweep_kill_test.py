@@ -2,6 +2,7 @@
 """linkcast sweep: the same bytes whatever was killed, however many workers answered, here or on a Dask cluster."""
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -96,6 +97,59 @@ class Kill(Killed):
         self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(sorted(self.done("out")), list(range(SCENARIOS)))
         self.assertEqual(self.table("out"), self.whole)
+
+
+class Damage(Killed):
+    def setUp(self):
+        super().setUp()
+        self.begin("out").communicate()
+        self.header, *self.lines = self.journal("out").read_bytes().splitlines(keepends=True)
+        self.assertEqual(len(self.lines), SCENARIOS)
+
+    def goes_on(self, lines: list[bytes], again: int, said: str) -> None:
+        """--resume of a journal with these lines answers so many scenarios again, and the table is whole."""
+        self.journal("out").write_bytes(self.header + b"".join(lines))
+        kept = b"".join(line for line in lines if line.endswith(b"\n"))
+        done = run("sweep", self.study, "--jobs", "2", "--out", "out", "--resume", folder=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line for line in done.stderr.splitlines() if "damaged" in line], [f"warning: {said}"] if said else [])
+        journal = self.journal("out").read_bytes()
+        self.assertEqual(journal[:len(self.header + kept)], self.header + kept)
+        self.assertEqual(journal[len(self.header + kept):].count(b"\n"), again)
+        self.assertEqual(self.table("out"), self.whole)
+
+    def test_lines_that_are_damaged_are_answered_again(self):
+        at = self.lines[7].index(b'"time_s":') + 9
+        changed = self.lines[7][:at] + (b"2" if self.lines[7][at:at + 1] == b"1" else b"1") + self.lines[7][at + 1:]
+        earlier = re.sub(rb',"crc32":\d+', b"", self.lines[9])  # as linkcast/journal/1 had them
+        lines = [*self.lines[:7], changed, self.lines[8], earlier, b"\0\0\xff nonsense\n", self.lines[10][:-1] + self.lines[11], *self.lines[12:]]
+        self.goes_on(lines, 4, "out/journal.jsonl: line 9: its checksum does not fit: bytes were changed: damaged: answered again, and so are 3 more")
+        self.goes_on([changed if line is self.lines[7] else line for line in self.lines], 1,
+                     "out/journal.jsonl: line 9: its checksum does not fit: bytes were changed: damaged: answered again")
+
+    def test_what_is_torn_at_the_end_is_cut_off(self):
+        self.goes_on([*self.lines[:-1], self.lines[-1][:-1]], 1, "")
+        self.goes_on([*self.lines[:-3], self.lines[-3][:11]], 3, "")
+
+    def test_parts(self):
+        (self.folder / "out" / "parts").mkdir()
+        part = self.folder / "out" / "parts" / "x.jsonl"
+        names = b'{"part": "parts/x.jsonl", "scenarios": 5}\n'
+        part.write_bytes(b"".join(self.lines[:5]))
+        self.goes_on([names, *self.lines[5:]], 0, "")
+        part.write_bytes(b"".join(self.lines[:4]) + self.lines[4].replace(b"{", b"[", 1))
+        self.goes_on([names, *self.lines[5:]], 1, "out/parts/x.jsonl: line 5: is no line of this journal: damaged: answered again")
+        part.unlink()
+        self.goes_on([names, *self.lines[5:]], 5, "out/parts/x.jsonl: cannot be read: No such file or directory: damaged: answered again")
+        self.goes_on([b'{"part": 1}\n', *self.lines[5:]], 5, "out/journal.jsonl: line 2: names no part: damaged: answered again")
+
+    def test_no_journal_is_written_over(self):
+        for text in (self.header.replace(b"{", b"[", 1) + self.lines[0], b"a list of mine", b"[]\n", b"{}\n" + self.lines[0]):
+            self.journal("out").write_bytes(text)
+            for options in ((), ("--resume",)):
+                refused = run("sweep", self.study, "--out", "out", *options, folder=self.folder)
+                self.assert_refused(refused, "is no journal of a sweep (linkcast/journal/2)")
+                self.assertEqual(self.journal("out").read_bytes(), text)
 
 
 class Stop(Killed):

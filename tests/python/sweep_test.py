@@ -3,9 +3,15 @@
 import csv
 import json
 import math
+import struct
 import subprocess
+import sys
+import unittest
 
 from program import PROGRAM, PYTHON, ROOT, InFolder, answers, has, main, run
+
+sys.path.insert(0, str(ROOT / "python"))
+from linkcast_programs.sweep import progress  # noqa: E402
 
 BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce"},
         "axes": {"gpus": [[0, 1], [0, 1, 2, 3, 4]], "size_B": ["1MiB", "64MiB"]}}
@@ -13,6 +19,28 @@ BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collec
 
 def study(**changes) -> dict:
     return {**BASE, **changes}
+
+
+class Pace(unittest.TestCase):
+    def rate_of(self, pieces: list[tuple[float, int]]) -> float:
+        now, pace = 0.0, progress.Pace(0.0)
+        for seconds, done in pieces:
+            now += seconds
+            pace.step(now, done)
+        return pace.rate()
+
+    def test_a_pause_is_no_pace(self):
+        steady = [(0.5, 50)] * 40
+        self.assertAlmostEqual(self.rate_of(steady), 100)
+        self.assertAlmostEqual(self.rate_of([*steady, (600, 50), *steady]), 100)
+
+    def test_what_went_fast_at_the_beginning_is_forgotten(self):
+        self.assertAlmostEqual(self.rate_of([(1, 100_000)] * 3 + [(2, 20)] * 60), 10)
+
+    def test_the_first_pieces(self):
+        self.assertEqual(self.rate_of([(0.1, 5)]), 0)
+        self.assertAlmostEqual(self.rate_of([(4, 2)]), 0.5)
+        self.assertAlmostEqual(self.rate_of([(9, 1), (3, 2)]), 0.25)  # of few the slowest counts
 
 
 class Study(InFolder):
@@ -162,6 +190,28 @@ class Table(InFolder):
         done = subprocess.run([PROGRAM, "sweep", "--table", "-"], input=json.dumps(spec).encode() + b"\n" + bytes(8 + 8 + 4), capture_output=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"{journal}: scenario 0: is no row of this sweep", done.stderr.decode())
+
+    def test_what_table_is_given_wrong(self):
+        journal = self.write("journal.jsonl", '{"scenario":0,"crc32":1,"row":{"time_s":1}}\n')
+        right = {"journal": [str(journal)], "table": "/dev/null", "numbers": "/dev/null", "columns": [], "numeric": [],
+                 "axes": [{"key": "size_B", "cells": ["1", None]}], "counts_gpus": False, "typed": False, "scenarios": 1}
+        places = struct.pack("=qqi", 0, 0, 0)
+        for change, data, said in (({}, places, f"{journal}: scenario 0: is no row"), ({"axes": [{"key": "size_B", "cells": []}]}, places, "/axes/0/cells: must be a list of"),
+                                   ({"axes": [{"key": "size_B", "cells": [1]}]}, places, "/axes/0/cells: must be texts or null"), ({"axes": [{"cells": ["1"]}]}, places, "missing key"),
+                                   ({"axes": 1}, places, "/axes: must be an array"), ({"scenarios": -1}, places, "/scenarios: must be from 0"),
+                                   ({"scenarios": 10**17}, places, "/scenarios: must be from 0"), ({"columns": [1]}, places, "/columns: must be an array of"),
+                                   ({"typed": "no"}, places, "/typed: must be"), ({"more": 1}, places, "/more: unknown key"), ({}, places[:-1], "ends too early"),
+                                   ({}, struct.pack("=qqi", 2, 0, 0), "place 2 of 2 in the product of the axes"), ({}, struct.pack("=qqi", -1, 0, 0), "place -1"),
+                                   ({}, struct.pack("=qqi", 0, 0, 1), "file 1 of 1 files of the journal"), ({}, struct.pack("=qqi", 0, -1, 0), f"{journal}: scenario 0")):
+            line = json.dumps({**right, **change}).encode() + b"\n"
+            done = subprocess.run([PROGRAM, "sweep", "--table", "-"], input=line + data, capture_output=True, check=False)
+            with self.subTest(said):
+                self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+                self.assertIn(said, done.stderr.decode())
+        for line in (b"", b"[]\n", b"{\n", b"{}\n"):
+            done = subprocess.run([PROGRAM, "sweep", "--table", "-"], input=line, capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+            self.assertIn("standard input", done.stderr.decode())
 
     def named_machine(self) -> str:
         """The P100 DGX-1 with a UUID and a bus id for each GPU."""

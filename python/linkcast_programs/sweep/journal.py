@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ NAMES = {"study": "another study", "linkcast": "another version of linkcast", "p
          "data_sha256": "other topologies, parameters or traces", "files": "other contents of the files that it names"}
 LINE = re.compile(rb'\{"scenario":(\d{1,9}),"crc32":(\d{1,10}),"row":(.*)\}\n', re.S)
 CRASHED = b'"crashed":true'
+BEGIN = b'{"name":'  # of a header
 PART = b'{"part":'
 
 
@@ -103,73 +105,90 @@ class Journal:
         return file
 
     def _read(self, header: dict[str, Any], resume: bool) -> None:
-        end = 0
-        for number, line in enumerate(self._whole_lines(), 1):
+        damaged: list[str] = []
+        for number, begin, line in self._whole_lines():
+            if number == 1:
+                self._check(line, header)
+                continue
             try:
-                if number == 1:
-                    self._check(line, header)
-                elif isinstance(line, dict):
-                    self._read_part(line["part"], line["scenarios"])
-                elif CRASHED not in line[1]:
-                    self._place([line[0]], 0, [end])
-            except (KeyError, IndexError, TypeError, AttributeError):
-                raise InputError(f"{self.path}: line {number}: is no line of this journal: damaged") from None
-            end = self._file.tell()
-        self._file.seek(0, os.SEEK_END)
-        if not end:
+                if line.startswith(PART):
+                    part = json.loads(line)
+                    damaged += self._read_part(part["part"], part["scenarios"])
+                else:
+                    scenario, row = self._read_row(line)
+                    if CRASHED not in row:
+                        self._place([scenario], 0, [begin])
+            except (KeyError, TypeError):
+                damaged.append(f"{self.path}: line {number}: names no part")
+            except ValueError as error:
+                damaged.append(f"{self.path}: line {number}: {error}")
+        if not self._file.tell():
             self._write(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
             self.sync()
         elif not resume:
             raise InputError(f"--out: {self.path}: holds {self.done()} of {header['scenarios']} scenarios of this study: "
                              "--resume goes on, another --out starts afresh")
+        elif damaged:
+            print(f"warning: {damaged[0]}: damaged: answered again" + (f", and so are {len(damaged) - 1} more" if len(damaged) > 1 else ""),
+                  file=sys.stderr)
 
-    def _whole_lines(self):
-        """Header, names of parts, and (scenario, row). What a kill or a full disk has torn at the end is cut off."""
+    def _whole_lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Number, place and bytes of each. What a kill or a full disk has torn at the end of a journal is cut off."""
         self._file.seek(0)
-        end, number, why = 0, 0, ""
-        while line := self._file.readline():
-            number += 1
-            try:
-                read = json.loads(line) if number == 1 or line.startswith(PART) else read_line(line)
-            except ValueError as error:
-                why = "not JSON" if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) else str(error)
-                break
+        end = 0
+        for number, line in enumerate(iter(self._file.readline, b""), 1):
             if not line.endswith(b"\n"):
-                break
+                if number == 1 and not BEGIN.startswith(line[:len(BEGIN)]):
+                    self._check(line, {})
+                self._file.truncate(end)
+                self._file.seek(end)
+                return
+            yield number, end, line
             end += len(line)
-            yield read
-        if self._file.read(1) and number > 1:
-            raise InputError(f"{self.path}: line {number}: {why}, and more lines follow: damaged")
-        self._file.truncate(end)
 
-    def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
-        if found.get("schema") in EARLIER:
-            raise InputError(f"--out: {self.path}: was written by an earlier version of linkcast, without checksums: name another --out")
-        if found.get("schema") != SCHEMA:
+    def _read_row(self, line: bytes) -> tuple[int, bytes]:
+        """@raises ValueError  as read_line(), or the scenario is of another study"""
+        scenario, row = read_line(line)
+        if scenario >= len(self._file_of):
+            raise ValueError(f"scenario {scenario} of {len(self._file_of)}")
+        return scenario, row
+
+    def _check(self, line: bytes, header: dict[str, Any]) -> None:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = {}
+        if not isinstance(found, dict) or found.get("schema") not in (SCHEMA, *EARLIER):
             raise InputError(f"--out: {self.path}: is no journal of a sweep ({SCHEMA})")
+        if found["schema"] in EARLIER:
+            raise InputError(f"--out: {self.path}: was written by an earlier version of linkcast, without checksums: name another --out")
         other = [why for key, why in NAMES.items() if found.get(key) != header.get(key)]
         if other:
             raise InputError(f"--out: {self.path}: was written by {' and '.join(other)}: name another --out")
 
-    def _read_part(self, name: str, scenarios: int) -> None:
-        """Of an earlier run: what crashed is asked again. @raises InputError  it is gone, or damaged"""
+    def _read_part(self, name: str, scenarios: int) -> list[str]:
+        """Of an earlier run: what crashed is asked again. @returns  what of it is gone, or damaged"""
         path, numbers, offsets, at, lines = self.path.parent / name, [], [], 0, 0
+        damaged = []
         try:
             with open(path, "rb") as file:
                 for lines, line in enumerate(file, 1):
-                    number, row = read_line(line)
-                    if CRASHED not in row:
-                        numbers.append(number)
-                        offsets.append(at)
+                    try:
+                        number, row = self._read_row(line)
+                        if CRASHED not in row:
+                            numbers.append(number)
+                            offsets.append(at)
+                    except ValueError as error:
+                        damaged.append(f"{path}: line {lines}: {error}")
                     at += len(line)
         except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error}") from None
-        except ValueError as error:
-            raise InputError(f"{path}: line {lines}: {error}: damaged") from None
+            return [f"{path}: cannot be read: {error.strerror}"]
         if lines != scenarios:
-            raise InputError(f"{path}: has {lines} lines, {scenarios} were written: damaged")
-        self._files.append(name)
-        self._place(numbers, len(self._files) - 1, offsets)
+            damaged.append(f"{path}: has {lines} lines, {scenarios} were written")
+        if numbers:
+            self._files.append(name)
+            self._place(numbers, len(self._files) - 1, offsets)
+        return damaged
 
     def _place(self, numbers: list[int] | np.ndarray, file: int, offsets: list[int]) -> None:
         self._file_of[numbers] = file
