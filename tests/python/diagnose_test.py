@@ -165,16 +165,54 @@ class HealthyTables(InFolder):
                     self.assertNotEqual(verdicts[-1], "faulty")
         self.assertGreaterEqual(verdicts.count("normal"), len(verdicts) // 2, verdicts)
 
-    def test_copies_of_machines_that_were_not_fitted_are_not_faulty(self):
-        for host, platform in (("h100-pair-b", "hgx-h100"), ("h200-pair-c", "hgx-h200")):
-            for file in sorted((program.ROOT / "calibrate/data" / host).glob("*_copy*.json")):
-                with self.subTest(file=file.name):
-                    done = run("diagnose", "--platform", platform, str(file), "--json")
-                    self.assertIn(json.loads(done.stdout)["files"][0]["verdict"], ("normal", "cannot tell"))
-
     def test_more_nodes_than_were_measured_are_not_faulty(self):
         self.assertEqual(self.verdict("alps", nodes_log({8 << k: time for k, time in enumerate(ALPS_64)}, 64, 4, "22304")), "cannot tell")
         self.assertEqual(self.verdict("abci-a100", nodes_log({4 << k: time for k, time in enumerate(ABCI_8)}, 8, 8, "20804")), "cannot tell")
+
+
+class NotFitted(InFolder):
+    """Copies of two hosts that no parameter was fitted to, as they were measured and with a made fault."""
+
+    def found(self, kind: str, slower=lambda point: 1.0) -> list[dict]:
+        """What is said of each record of a kind, whose points take slower(point) times as long."""
+        all_found = []
+        for host, platform in (("h100-pair-b", "hgx-h100"), ("h200-pair-c", "hgx-h200")):
+            for file in sorted((program.ROOT / "calibrate/data" / host).glob(f"*-{kind}.json")):
+                record = json.loads(file.read_text())
+                for point in record["points"]:
+                    point["time_s"] = [time * slower(point) for time in point["time_s"]]
+                done = run("diagnose", "--platform", platform, self.write("record.json", record), "--json")
+                found = json.loads(done.stdout)["files"][0]
+                self.assertEqual(done.returncode, {"normal": 0, "faulty": 4, "cannot tell": 5}[found["verdict"]])
+                all_found.append({**found, "file": file.name})
+        self.assertGreaterEqual(len(all_found), 2)
+        return all_found
+
+    def assert_faulty(self, all_found: list[dict], cause: str, part: str = "") -> None:
+        for found in all_found:
+            with self.subTest(file=found["file"]):
+                self.assertEqual(found["verdict"], "faulty", found.get("why"))
+                self.assertEqual(found["causes"][0]["cause"], cause)
+                self.assertIn(part, json.dumps(found["causes"][0]["parts"]))
+
+    def test_healthy_ones_are_not_faulty(self):
+        for kind in ("p2p_copy", "p2p_copy_single", "host_copy"):
+            for found in self.found(kind):
+                with self.subTest(file=found["file"]):
+                    self.assertNotEqual(found["verdict"], "faulty")
+                    self.assertLess(found["slow"], 0.05 * found["points"])
+
+    def test_a_link_at_half_its_rate(self):
+        for transport, cause in (("peer", "lost links"), ("staged", "PCIe width or generation")):
+            halved = self.found("p2p_copy", lambda point, slow=transport: 2 if point["transport"] == slow and point["size_B"] >= 2**20 else 1)
+            self.assert_faulty(halved, cause)
+
+    def test_reads_that_take_1_6_times_as_long(self):
+        self.assert_faulty(self.found("p2p_copy_single", lambda point: 1.6 if point.get("direction") == "read" else 1), "no known cause", "read")
+
+    def test_a_slow_gpu(self):
+        for kind in ("p2p_copy", "host_copy"):
+            self.assert_faulty(self.found(kind, lambda point: 1.6 if "gpu1" in (point.get("source"), point.get("target")) else 1), "slow GPU", "gpu1")
 
 
 class Fleet(InFolder):
