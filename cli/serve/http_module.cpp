@@ -381,6 +381,12 @@ class Served final : public HttpServer {
   /// @param read_all  whether it does
   static std::string body_of(const httplib::Request& in, const httplib::ContentReader& read,
                              const httplib::Response& out, bool& read_all) {
+    if (!in.has_header("Content-Length") && !in.has_header("Transfer-Encoding")) {  // the library reads until the end
+      if (in.method != "DELETE")
+        throw Refused{411, "the body has no length: send Content-Length, or Transfer-Encoding: chunked"};
+      read_all = true;
+      return "";
+    }
     const auto [encoding, last] = in.headers.equal_range("Content-Encoding");
     if (std::any_of(encoding, last, [](const auto& header) { return header.second != "identity"; }))
       throw Refused{415, "the body is compressed: send it as it is, without Content-Encoding"};

@@ -45,6 +45,21 @@ Json own_schemas() {
                             {"log", text},
                             {"edits", {{"type", "array"}, {"items", text}}},
                             {"force", {{"type", "boolean"}}}});
+  Json node = object_schema(
+      "a node that the job may get",
+      {{"name", text}, {"platform", text}, {"gpus_busy", busy}, {"with", {{"type", "array"}, {"items", with}}}});
+  node["type"] = {"string", "object"};
+  node["required"] = {"name", "platform"};
+  node["additionalProperties"] = false;
+  Json job = object_schema(
+      "a job as Slurm's plug-in sends it, with its GPUs or tasks: docs/schedulers.md",
+      {{"job_id", Json::object()}, {"comment", text}, {"nodes", {{"type", {"array", "string"}}, {"items", node}}}});
+  for (const char* key : {"num_tasks", "ntasks"}) job["properties"][key] = number;
+  for (const char* key : {"tres_per_node", "gres"}) job["properties"][key] = text;
+  job["required"] = {"comment"};
+  for (const char* key : {"num_tasks", "ntasks", "tres_per_node", "gres"})
+    job["anyOf"].push_back({{"required", {key}}});
+  job["additionalProperties"] = false;
   log["required"] = {"platform", "log"};
   log["additionalProperties"] = false;
   state["required"] = {"platform"};
@@ -65,7 +80,7 @@ Json own_schemas() {
       {"extender_filter_result", object_schema("ExtenderFilterResult of the same", Json::object())},
       {"host_priorities",
        {{"type", "array"}, {"items", object_schema("HostPriority", {{"Host", text}, {"Score", number}})}}},
-      {"slurm_job", object_schema("a job as Slurm's plug-in sends it: docs/schedulers.md", Json::object())},
+      {"slurm_job", job},
       {"slurm_place", object_schema("the best node and the times on the others", Json::object())},
       {"slurm_nodes",
        {{"type", "array"},
@@ -75,7 +90,7 @@ Json own_schemas() {
 
 /// Queries, answers, and what is the service's own; of /v1/place the kind may be left out.
 Json components() {
-  Json schemas = query::all_schemas()["$defs"];
+  Json schemas = served_schemas()["$defs"];
   Json place = schemas["place_query"];
   Json required = Json::array();
   for (const Json& key : place.value("required", Json::array()))
@@ -205,6 +220,14 @@ std::string operation_section(const std::string& path, const std::string& method
 }
 
 }  // namespace
+
+Json served_schemas() {
+  Json schemas = query::all_schemas();
+  for (auto& [name, schema] : schemas["$defs"].items())
+    if (schema.contains("properties") && schema["properties"].contains(kSolver))
+      schema["properties"][kSolver].update({{"enum", {kServedSolver}}, {"description", "only this one is served"}});
+  return schemas;
+}
 
 Json openapi(const std::vector<ApiPath>& paths) {
   Json api{{"openapi", "3.1.0"},

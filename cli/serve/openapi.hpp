@@ -8,6 +8,9 @@
 
 namespace linkcast::serve {
 
+/// Key of a query, and the only value of it that is served.
+inline constexpr const char *kSolver = "solver", *kServedSolver = "fluid";
+
 struct ApiPath {
   std::string path;     ///< "/v1/nodes/{name}"
   std::string method;   ///< GET, POST, DELETE
@@ -17,6 +20,9 @@ struct ApiPath {
   std::string type = "application/json";
   bool open = false;  ///< without a token
 };
+
+/// As query::all_schemas(), of what is served.
+Json served_schemas();
 
 /// @source  OpenAPI Specification 3.1.0
 Json openapi(const std::vector<ApiPath>& paths);

@@ -281,7 +281,7 @@ std::span<const Service::Endpoint> Service::Endpoint::all() {
        true},
       {"/v1/schema", "GET", "JSON Schema of queries and answers", "", "schema",
        [](Service&, const HttpRequest&) {
-         return HttpReply{200, text_of(query::all_schemas())};
+         return HttpReply{200, text_of(served_schemas())};
        }},
       {"/metrics", "GET", "metrics for Prometheus, text format 0.0.4", "", "",
        [](Service& service, const HttpRequest&) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/serve/log_diagnosis.hpp"
+#include "cli/serve/openapi.hpp"
 #include "sim/base/log.hpp"
 #include "sim/place/query/place_answer.hpp"
 #include "sim/query/gpu_values.hpp"
@@ -49,7 +50,8 @@ Json Placer::platforms() {
 void Placer::refuse(const Json& query, const std::string& name) const {
   ObjectReader r(query, name);
   static_cast<void>(platform_of(r));
-  if (r.optional<std::string>("solver").value_or("fluid") != "fluid") r.fail("solver", "only fluid is served");
+  if (r.optional<std::string>(kSolver).value_or(kServedSolver) != kServedSolver)
+    r.fail(kSolver, std::string("only ") + kServedSolver + " is served");
   const Json kind = query.value("kind", Json(kPlace));
   if (kind.is_string()) refuse_files(kind.get<std::string>(), query, name, "");
 }

@@ -217,6 +217,18 @@ class Senders(unittest.TestCase):
             self.assertEqual(server.ask("POST", "/v1/place", PLACE, {"Content-Encoding": "identity"})[0], 200)
             self.assertIn('route="/v1/place",status="415"} 4', server.ask("GET", "/metrics")[1])
 
+    def test_a_body_without_a_length(self):
+        with Service("--platform", "v100-dgx1") as server:
+            for sent in (b"", b"{}"):
+                answer, took = raw(server.port, b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\n\r\n" + sent)
+                self.assertTrue(answer.startswith(b"HTTP/1.1 411"), answer)
+                self.assertIn(b"Content-Length", answer)
+                self.assertLess(took, 4)
+            answer, _ = raw(server.port, b"DELETE /v1/nodes/none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 404"), answer)  # no such node; it needs no body
+            answer, _ = raw(server.port, b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 400"), answer)
+
     def test_the_token_comes_before_the_body(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "token")

@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -108,6 +109,7 @@ class Description(Served):
 
     def test_schemas_are_those_of_linkcast_schema(self):
         definitions = self.server.ask("GET", "/v1/schema")[1]["$defs"]
+        self.assertEqual({name: set(schema) for name, schema in definitions.items()}, {name: set(schema) for name, schema in self.printed().items()})
         for name, schema in definitions.items():
             moved = json.loads(json.dumps(schema).replace("#/$defs/", "#/components/schemas/"))
             self.assertEqual(self.api["components"]["schemas"][name], moved, name)
@@ -123,6 +125,33 @@ class Description(Served):
         self.body_schema("node_state").validate(self.server.post("/v1/nodes/a", {"platform": "v100-dgx1", "busy": [0]})[1])
         for path, name in (("/v1/nodes", "node_states"), ("/v1/platforms", "platforms"), ("/healthz", "status"), ("/v1/slurm/nodes", "slurm_nodes")):
             self.body_schema(name).validate(self.server.ask("GET", path)[1])
+
+    def printed(self) -> dict:
+        return json.loads(subprocess.run([service.PROGRAM, "schema"], capture_output=True, text=True, check=True).stdout)["$defs"]
+
+    def test_solvers_are_those_that_are_served(self):
+        query = {"kind": "p2p", "platform": "v100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1000}
+        solvers = self.printed()["p2p_query"]["properties"]["solver"]["enum"]
+        self.assertGreater(len(solvers), 1)
+        for solver in solvers:
+            for path, name, more in (("/v1/query", "query", query), ("/v1/place", "place_body", PLACE)):
+                status, _ = self.server.post(path, {**more, "solver": solver})
+                self.assertEqual(self.body_schema(name).is_valid({**more, "solver": solver}), status == 200, solver)
+
+    def test_jobs_of_slurm_follow_it(self):
+        job = {"job_id": 71, "num_tasks": 4, "tres_per_node": "gres/gpu:4", "comment": "linkcast:job=all_reduce:64MiB",
+               "nodes": [{"name": "n1", "platform": "v100-dgx1", "gpus_busy": [0, 1, 2]}]}
+        schema = self.body_schema("slurm_job")
+        changed = [job, {**job, "more": 1}, {**job, "nodes": "n1"}, {**job, "comment": 1}, {**job, "num_tasks": "4"}]
+        changed += [{key: value for key, value in job.items() if key not in left_out}
+                    for left_out in (["comment"], ["num_tasks"], ["tres_per_node"], ["num_tasks", "tres_per_node"], ["job_id"])]
+        changed += [{**job, "nodes": [{key: value for key, value in job["nodes"][0].items() if key != left_out}]} for left_out in ("name", "platform", "gpus_busy")]
+        statuses = set()
+        for one in changed:
+            status, _ = self.server.post("/v1/slurm/place", one)
+            statuses.add(status)
+            self.assertEqual(schema.is_valid(one), status == 200, one)
+        self.assertEqual(statuses, {200, 400})
 
     def test_every_path_answers(self):
         for path, method, one in self.operations():
