@@ -440,6 +440,7 @@ std::string bottleneck_name(const std::string& what) {
       return std::string("A") + arrow + "B";
   for (const char* end : {" sends", " receives"})
     if (what.ends_with(end)) return std::string("NIC") + end;
+  if (what.ends_with(" process")) return "GPU process";
   return what.find(" memory") != std::string::npos ? "CPU memory" : "";
 }
 
