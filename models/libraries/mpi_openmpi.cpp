@@ -198,11 +198,17 @@ constexpr double kOld = 4.0;  // source: the one before it
 class OpenMpi final : public Library, public ScheduleLibrary {
  public:
   /// @param version  that the library is made from, unless a machine's calibration names its own
-  OpenMpi(Staging reductions, Staging others, bool public_choice, double version)
-      : reductions_(reductions), others_(others), public_choice_(public_choice), version_(version) {}
+  /// @param messages_of  ScheduleLibrary::messages_of()
+  OpenMpi(Staging reductions, Staging others, bool public_choice, double version, std::string messages_of = "")
+      : reductions_(reductions),
+        others_(others),
+        public_choice_(public_choice),
+        version_(version),
+        messages_of_(std::move(messages_of)) {}
 
   [[nodiscard]] const ScheduleLibrary* schedules() const override { return this; }
   [[nodiscard]] bool public_choice() const override { return public_choice_; }
+  [[nodiscard]] std::string messages_of() const override { return messages_of_; }
 
   [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
     if (request.operation == "sendrecv") return "linear";
@@ -230,6 +236,7 @@ class OpenMpi final : public Library, public ScheduleLibrary {
   Staging reductions_, others_;
   bool public_choice_;
   double version_;
+  std::string messages_of_;
 };
 
 constexpr const char* kTuned = "Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c";
@@ -247,10 +254,10 @@ const bool spectrum = libraries().add(
      "assumed, its own collectives are not public; Open MPI 4.0, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c"},
     [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kPageable, false, kOld); });
 
-const bool staged =
-    libraries().add({"mpi-staged", "the baseline: buffers copied through pinned host memory, Open MPI between hosts",
-                     std::string("SC24 paper (002), section III-A, trivial staging; ") + kTuned},
-                    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned, true, kNew); });
+const bool staged = libraries().add(
+    {"mpi-staged", "the baseline: buffers copied through pinned host memory, Open MPI between hosts",
+     std::string("SC24 paper (002), section III-A, trivial staging; ") + kTuned},
+    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned, true, kNew, "mpi-openmpi"); });
 
 }  // namespace
 }  // namespace linkcast

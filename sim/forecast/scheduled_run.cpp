@@ -18,12 +18,18 @@ std::vector<ClusterGpu> ranks_of(const Communicator& communicator) {
   return ranks;
 }
 
+/// Library whose parameters the messages have.
+std::string message_library(const CollectiveJob& job) {
+  const std::string other = job.library.schedules()->messages_of();
+  return other.empty() ? job.communicator.library : other;
+}
+
 /// Messages between GPUs, or between the CPUs next to them.
 activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
   const Platform& node = job.node();
   const bool host = staging != Staging::kNone;
   const int per_node = static_cast<int>(job.communicator.gpus.size());
-  const std::string& library = job.communicator.library;
+  const std::string library = message_library(job);
   activities::ScheduleJob messages{job.machine,
                                    {},
                                    per_node,
@@ -121,7 +127,7 @@ std::string scheduled_operation(const CollectiveJob& job) {
 }
 
 std::string algorithm_of(const CollectiveJob& job) {
-  const double version = activities::library_version(job.node().calibration(), job.communicator.library);
+  const double version = activities::library_version(job.node().calibration(), message_library(job));
   const std::string takes = job.library.schedules()->algorithm({job.op_name, {job.size_B}, job.ranks(), version});
   return job.algorithm.empty() ? takes : job.algorithm;
 }
@@ -139,7 +145,7 @@ ScheduledRun run_scheduled(const CollectiveJob& job, const std::string& algorith
     run.own_s = activities::own_copy_s(job.node(), own);
   // The rate of pageable buffers, fitted to whole collectives, has it already.
   if (run.staging == Staging::kPinned)
-    run.own_s = own / activities::host_copy_Bps(job.node(), job.communicator.library, own);
+    run.own_s = own / activities::host_copy_Bps(job.node(), message_library(job), own);
   return run;
 }
 

@@ -127,6 +127,8 @@ class ScheduleLibrary {
   [[nodiscard]] virtual Staging staging(const Collective& op) const = 0;
   /// Whether its choice of algorithms is public; else it is that of the library it is made from.
   [[nodiscard]] virtual bool public_choice() const = 0;
+  /// Library whose version, and parameters of messages and of sums on a host, it has; empty: its own.
+  [[nodiscard]] virtual std::string messages_of() const { return ""; }
 };
 
 class Library {

@@ -1,6 +1,9 @@
 // What messages and staged buffers cost the processes of an MPI: which parameter each cost is, whose, and what stands
 // in where none was measured.
 #include <cmath>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "sim/base/index.hpp"
 #include "sim/engine/solvers.hpp"
@@ -184,6 +187,43 @@ TEST_CASE("pinned staging: the process issues each copy and waits for it, and co
              WithinRel(4e8 / activities::host_copy_Bps(own, "mpi-staged", 1e8), 1e-3));
   CHECK(activities::host_copy_Bps(summit, "mpi-staged", 1e6) ==
         summit.transports().message("mpi_socket_host")->regime(1e6).rate_cap->value);
+}
+
+TEST_CASE("the staging baseline has Open MPI's version and costs of messages between hosts", "[physics][process]") {
+  const auto answer = [](const char* platform, const char* library, const char* op, double size_B, const Json& edits) {
+    return ask({{"kind", "collective"},
+                {"platform", platform},
+                {"op", op},
+                {"nodes", 4},
+                {"gpus_per_node", 2},
+                {"size_B", size_B},
+                {"library", library},
+                {"edits", edits}});
+  };
+  const char* platform = "abci-a100";
+  REQUIRE(catalogue().machine(platform)->platform().calibration().find("mpi.library@openmpi.version") != nullptr);
+  std::set<std::string> differ;
+  for (const char* op : {"all_reduce", "all_gather", "broadcast", "reduce_scatter", "alltoall"})
+    for (const double size_B : {64.0, 65536.0, 16777216.0}) {
+      std::vector<std::string> chosen;
+      for (const char* version : {"4.0", "4.1"}) {
+        const Json edits{std::string("set mpi.library@openmpi.version=") + version};
+        const auto algorithm = [&](const char* library) -> std::string {
+          return answer(platform, library, op, size_B, edits)["algorithm"];
+        };
+        chosen.push_back(algorithm("mpi-staged"));
+        CHECK(chosen.back() == algorithm("mpi-openmpi"));
+      }
+      if (chosen[0] != chosen[1]) differ.insert(op);
+    }
+  CHECK(differ.size() >= 2);
+  const auto time_s = [&](double size_B, const Json& edits) {
+    return answer(platform, "mpi-staged", "all_reduce", size_B, edits)["time_s"].get<double>();
+  };
+  const double size_B = 16777216;
+  CHECK(time_s(size_B, {"set mpi.host@openmpi.reduce_Bps=0.1GB/s"}) > time_s(size_B, Json::array()) + 0.1);
+  // Copies between GPU and host are the baseline's own: those of Open MPI are of pageable memory.
+  CHECK(time_s(size_B, {"set mpi.staging@openmpi.copy_Bps=0.1GB/s"}) == time_s(size_B, Json::array()));
 }
 
 }  // namespace linkcast::test::process_costs_test
