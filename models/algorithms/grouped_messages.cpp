@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "sim/base/index.hpp"
@@ -42,18 +41,15 @@ struct Group {
 Group group_of(const CollectiveJob& job) {
   Group group;
   double most_B = 0, latency_s = 0;
-  std::unordered_map<double, MessageStart> starts;  // by size: a million of them, where all differ
+  collective::MessageStarts starts(job);
   for (const PairMessage& message : job.op.messages({job.size_B}, job.ranks())) {
     const double bytes = message.size.si;
-    auto known = starts.find(bytes);
-    if (known == starts.end()) known = starts.emplace(bytes, collective::message_start(job, bytes)).first;
-    const MessageStart& start = known->second;
+    const MessageStart& start = starts.of(bytes);
     group.sent.push_back({message, start.choice, start.cost.channel_Bps});
     most_B = std::max(most_B, bytes);
     latency_s = std::max(latency_s, start.latency_s);
   }
-  group.plan =
-      collective::plan_of_group(group.sent.empty() ? collective::message_start(job, 0) : starts.at(most_B), most_B);
+  group.plan = collective::plan_of_group(starts.of(most_B), most_B);
   group.plan.latency_s = std::max(group.plan.latency_s, latency_s);
   return group;
 }

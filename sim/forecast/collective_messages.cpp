@@ -45,7 +45,7 @@ MessageAnswer run_direct(const CollectiveJob& job, MessageParts wanted, Solver& 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
 bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& answer) {
   const double bytes = job.size_B / job.ranks();
-  const MessageStart start = message_start(job, bytes);
+  const MessageStart start = MessageStarts(job).of(bytes);
   const activities::MessageRates::Sent each{{0, 1, {bytes}}, start.choice, start.cost.channel_Bps};
   const activities::MessageRates rates(each, job.ranks(), own_messages(job));
   const congestion::UniformTraffic traffic{
