@@ -119,12 +119,25 @@ std::vector<int> FlowLinks::tightest() const {
   return links;
 }
 
+/// Number of its pass, which is new where no flow crossed the link with this weight.
+int FlowLinks::number_of(const Use& use) {
+  int& last = last_kind_[at(place_[at(use.constraint)])];
+  for (int kind = last; kind >= 0; kind = older_kind_[at(kind)])
+    if (kinds_[at(kind)].weight == use.weight) return kind;
+  kinds_.push_back({use.weight, use.constraint});
+  older_kind_.push_back(last);
+  return last = static_cast<int>(kinds_.size()) - 1;
+}
+
 void FlowLinks::choose(std::vector<int> links, const std::vector<int>& flows) {
   for (const int before : chosen_) place_[at(before)] = -1;
   chosen_ = std::move(links);
   for (std::size_t i = 0; i < chosen_.size(); ++i) place_[at(chosen_[i])] = static_cast<int>(i);
   first_pass_.assign(bounds_.size() + 1, 0);
   passes_.clear();
+  kinds_.clear();
+  older_kind_.clear();
+  last_kind_.assign(chosen_.size(), -1);
   end_member_.assign(chosen_.size(), 0);
   auto next = flows.begin();
   for (std::size_t flow = 0; flow < bounds_.size(); ++flow) {
@@ -134,7 +147,7 @@ void FlowLinks::choose(std::vector<int> links, const std::vector<int>& flows) {
     for (const Use& use : problem_->activities[flow].uses) {
       const int place = place_[at(use.constraint)];
       if (place < 0) continue;
-      passes_.push_back({use.weight, use.constraint});
+      passes_.push_back(number_of(use));
       ++end_member_[at(place)];
     }
   }
@@ -148,10 +161,10 @@ void FlowLinks::choose(std::vector<int> links, const std::vector<int>& flows) {
   members_.resize(members);
   member_weights_.resize(members);
   for (const int flow : flows)
-    for (const Pass& pass : passes(at(flow))) {
-      const std::size_t place = end_member_[at(place_[at(pass.link)])]++;
+    for (const int number : passes(at(flow))) {
+      const std::size_t place = end_member_[at(place_[at(pass(number).link)])]++;
       members_[place] = flow;
-      member_weights_[place] = pass.weight;
+      member_weights_[place] = pass(number).weight;
     }
 }
 

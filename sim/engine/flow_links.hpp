@@ -16,7 +16,7 @@ class FlowLinks {
     double rate_Bps = 0;
     int limiter = kOwnCap;  ///< constraint
   };
-  struct Pass {  ///< of a flow
+  struct Pass {  ///< of flows that cross a link with one weight
     double weight = 0;
     int link = 0;  ///< constraint
   };
@@ -35,9 +35,11 @@ class FlowLinks {
   void choose(std::vector<int> links, const std::vector<int>& flows);
   [[nodiscard]] const std::vector<int>& chosen() const { return chosen_; }
   [[nodiscard]] bool is_chosen(int constraint) const { return place_[static_cast<std::size_t>(constraint)] >= 0; }
-  [[nodiscard]] std::span<const Pass> passes(std::size_t flow) const {
+  /// Numbers of what it crosses, see pass().
+  [[nodiscard]] std::span<const int> passes(std::size_t flow) const {
     return {passes_.data() + first_pass_[flow], passes_.data() + first_pass_[flow + 1]};
   }
+  [[nodiscard]] const Pass& pass(int number) const { return kinds_[static_cast<std::size_t>(number)]; }
   /// They will be needed soon, or somewhat later.
   void prefetch_place(std::size_t flow) const { __builtin_prefetch(&first_pass_[flow]); }
   void prefetch_passes(std::size_t flow) const { __builtin_prefetch(passes_.data() + first_pass_[flow]); }
@@ -58,6 +60,7 @@ class FlowLinks {
 
  private:
   void find_shared();
+  int number_of(const Use& use);
   template <class Each>
   [[nodiscard]] std::span<const Each> of(const std::vector<Each>& all, int link) const {
     const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(link)]);
@@ -71,9 +74,12 @@ class FlowLinks {
   std::vector<char> is_shared_;  // per constraint
   std::vector<Bound> bounds_;
   std::vector<int> chosen_;
-  std::vector<int> place_;            // per constraint: in chosen_
-  std::vector<unsigned> first_pass_;  // per flow, and behind the last
-  std::vector<Pass> passes_;
+  std::vector<int> place_;                              // per constraint: in chosen_
+  std::vector<unsigned> first_pass_;                    // per flow, and behind the last
+  std::vector<int> passes_;                             // of all flows
+  std::vector<Pass> kinds_;                             // that differ: few, so that those of a million flows are near
+  std::vector<int> last_kind_;                          // per chosen one
+  std::vector<int> older_kind_;                         // per kind: of the same link
   std::vector<std::size_t> first_member_, end_member_;  // per chosen one
   std::vector<int> members_;  // of all chosen ones; apart from the weights, which are seldom looked at
   std::vector<double> member_weights_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -13,34 +12,11 @@
 #include "sim/base/input_error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engine/check.hpp"
+#include "sim/engine/components.hpp"
 #include "sim/engine/event_source.hpp"
 
 namespace linkcast {
 namespace {
-
-/// Flows of the largest connected component.
-std::size_t largest_component(const Problem& problem) {
-  std::vector<int> parent(problem.capacity_Bps.size());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](int c) {
-    while (parent[at(c)] != c) c = parent[at(c)] = parent[at(parent[at(c)])];
-    return c;
-  };
-  const auto first = [&](const Activity& flow) {  // constraint; kOwnCap: none
-    const bool own = flow.trunk == kNoTrunk || problem.trunks[at(flow.trunk)].empty();
-    const std::vector<Use>& uses = own ? flow.uses : problem.trunks[at(flow.trunk)];
-    return uses.empty() ? kOwnCap : uses.front().constraint;
-  };
-  for (const std::vector<Use>& trunk : problem.trunks)
-    for (const Use& use : trunk) parent[at(root(use.constraint))] = root(trunk.front().constraint);
-  for (const Activity& flow : problem.activities)
-    for (const Use& use : flow.uses) parent[at(root(use.constraint))] = root(first(flow));
-  std::vector<std::size_t> flows(parent.size(), 0);
-  std::size_t most = 0;
-  for (const Activity& flow : problem.activities)
-    if (const int meets = first(flow); meets != kOwnCap) most = std::max(most, ++flows[at(root(meets))]);
-  return most;
-}
 
 /// Whether they begin to move at few different times, or few for how many they are: rates are shared out at each.
 bool begin_together(const Problem& problem) {
@@ -93,6 +69,7 @@ void ManyFlows::load(const Problem& problem) {
   flows_.assign(flows, {});
   rates_.assign(flows, {});
   moving_.assign(flows, false);
+  at_bound_.assign(flows, false);
   pieces_.clear();
   links_.resize(problem.capacity_Bps.size() + 1);
   for (Link& link : links_) {
@@ -102,6 +79,8 @@ void ManyFlows::load(const Problem& problem) {
     link.ends = std::move(kept);
   }
   links_.back().level_Bps = 1;
+  groups_.resize(links_.size());
+  for (FlowGroup& group : groups_) group.clear();
   events_.reset(links_.size());
   filling_ = 0;
   fillings_.resize(links_.size());
@@ -164,7 +143,8 @@ void ManyFlows::begin_flows() {
     moving_[at(number)] = true;
     rate.trunk = what.trunk;
     if (rate.trunk != kNoTrunk) trunks_.begin(rate.trunk);
-    for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
+    for (const int crossed : shared_.passes(at(number))) {
+      const FlowLinks::Pass& pass = shared_.pass(crossed);
       Link& link = links_[at(pass.link)];
       link.weight += pass.weight;
       link.all_weight = std::max(link.all_weight, link.weight);
@@ -186,8 +166,9 @@ void ManyFlows::end_first() {
   const double last_B = moved_in_group_B(number);
   flow.moved_B += last_B;
   solution_.finish_s[at(number)] = now_s_;
-  solution_.limited_by[at(number)] = most_limited(flow, last_B, limiter(number));
+  solution_.limited_by[at(number)] = pieces_.most_limited(flow.pieces, last_B, limiter(number));
   --link.members;
+  groups_[at(group)].end();
   --flowing_;
   moving_[at(number)] = false;
   free_room(number);
@@ -199,29 +180,31 @@ void ManyFlows::free_room(int number) {
   const Rate& rate = rates_[at(number)];
   for (const Use& use : problem_->activities[at(number)].uses)
     loads_Bps_[at(use.constraint)] -= use.weight * rate.known_Bps;
-  for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
+  for (const int crossed : shared_.passes(at(number))) {
+    const FlowLinks::Pass& pass = shared_.pass(crossed);
     Link& link = links_[at(pass.link)];
     link.weight -= pass.weight;
     --link.flows;
-    free_room_on(pass.link, pass.weight, rate);
+    free_room_on(pass.link, pass.weight, number);
   }
   if (rate.trunk == kNoTrunk) return;
   trunks_.end(rate.trunk, rate.known_Bps);
-  for (const Trunks::Pass& pass : trunks_.limits(rate.trunk)) free_room_on(pass.number, pass.weight, rate);
+  for (const Trunks::Pass& pass : trunks_.limits(rate.trunk)) free_room_on(pass.number, pass.weight, number);
 }
 
-void ManyFlows::free_room_on(int index, double weight, const Rate& rate) {
+void ManyFlows::free_room_on(int index, double weight, int number) {
   Link& link = links_[at(index)];
-  if (index == rate.group)
+  const int group = rates_[at(number)].group;
+  if (index == group)
     link.group_weight -= weight;
   else
-    link.room_Bps += weight * rate.rate_Bps;
+    link.room_Bps += weight * rate_Bps(number);
   if (link.members == 0) return;
   move_clock(link);
   const double level_Bps = link.room_Bps / link.group_weight;
   if (level_Bps > link.highest_Bps) stale_s_ = std::min(stale_s_, now_s_);
   link.level_Bps = std::clamp(level_Bps, link.level_Bps, link.highest_Bps);
-  if (index != rate.group) set_event(index);
+  if (index != group) set_event(index);
 }
 
 void ManyFlows::move_clock(Link& link) const {
@@ -235,7 +218,7 @@ void ManyFlows::set_event(int group) {
     const Rate& rate = rates_[at(end.second)];
     return !flows(end.second) || rate.group != group || flows_[at(end.second)].ends != end.first;
   };
-  while (!link.ends.empty() && is_gone(link.ends.front())) {
+  while (link.ends.size() > at(link.members) && is_gone(link.ends.front())) {
     std::pop_heap(link.ends.begin(), link.ends.end(), std::greater<>());
     link.ends.pop_back();
   }
@@ -252,31 +235,6 @@ double ManyFlows::moved_in_group_B(int number) const {
 int ManyFlows::limiter(int number) const {
   const int group = rates_[at(number)].group;
   return group == bound_group() ? shared_.bound(at(number)).limiter : group;
-}
-
-void ManyFlows::add_piece(Flow& flow, double moved_B, int limiter) {
-  if (moved_B <= 0) return;
-  flow.moved_B += moved_B;
-  for (int i = flow.pieces; i >= 0; i = pieces_[at(i)].older)
-    if (pieces_[at(i)].limiter == limiter) {
-      pieces_[at(i)].moved_B += moved_B;
-      return;
-    }
-  pieces_.push_back({moved_B, limiter, flow.pieces});
-  flow.pieces = static_cast<int>(pieces_.size()) - 1;
-}
-
-/// Constraint that limited the flow for most of its bytes; the lower of equal ones.
-int ManyFlows::most_limited(const Flow& flow, double last_B, int last) const {
-  Piece most{last_B, last};
-  for (int i = flow.pieces; i >= 0; i = pieces_[at(i)].older)
-    if (pieces_[at(i)].limiter == last) most.moved_B += pieces_[at(i)].moved_B;
-  for (int i = flow.pieces; i >= 0; i = pieces_[at(i)].older) {
-    const Piece& piece = pieces_[at(i)];
-    const bool tie = piece.moved_B == most.moved_B && piece.limiter < most.limiter;
-    if (piece.limiter != last && (piece.moved_B > most.moved_B || tie)) most = piece;
-  }
-  return most.limiter;
 }
 
 Solution ManyFlows::take_solution() {
@@ -303,7 +261,7 @@ constexpr double kFull = 1 + 1e-12;  // source: ours, a constraint that can carr
 // where rates have grown by kGrown.
 constexpr double kNear = 0.7, kGrown = 1.25, kCrowded = 1 / kGrown;
 
-constexpr std::size_t kAhead = 12;  // source: ours, of members, about what memory takes
+constexpr std::size_t kAhead = 16;  // source: ours, of members that lie far from each other, about what memory takes
 
 }  // namespace
 
@@ -331,7 +289,7 @@ void ManyFlows::share() {
 void ManyFlows::begin_filling() {
   ++filling_;
   rising_ = static_cast<int>(flowing_);
-  rises_ = moving_;
+  at_bound_.assign(at_bound_.size(), false);
   growth_ = 1;
   grown_.clear();
   stops_.clear();
@@ -343,6 +301,7 @@ void ManyFlows::begin_filling() {
     if (started_ == starts_.size() && shared_.members(index).size() > 2 * at(link.flows))
       shared_.forget_members(index, ended);
     link.level_Bps = 0;
+    link.full = false;
     fillings_[at(index)] = {problem_->capacity_Bps[at(index)], link.weight, link.all_weight, link.flows};
     renew(index);
     if (fillings_[at(index)].rising > 0) stops_.push_back({level_Bps(index), index});
@@ -369,7 +328,7 @@ void ManyFlows::fill() {
   std::size_t next = 0;  // in by_bound_
   while (rising_ > 0) {
     if (stops_.empty() || bound_Bps(next) <= stops_.front().level_Bps) {
-      if (rising(by_bound_[next])) stop(by_bound_[next], bound_Bps(next), bound_group());
+      if (rising(by_bound_[next])) stop_at_bound(by_bound_[next]);
       ++next;
       continue;
     }
@@ -403,47 +362,88 @@ double ManyFlows::level_Bps(int index) {
 
 void ManyFlows::saturate(int index, double level_Bps) {
   Link& link = links_[at(index)];
-  link.level_Bps = level_Bps;
+  link.level_Bps = link.filled_Bps = level_Bps;
   link.group_weight = fillings_[at(index)].weight;
   link.room_Bps = level_Bps * link.group_weight;
-  if (!trunks_.has(index)) return stop_rising(shared_.members(index), fillings_[at(index)].rising, level_Bps, index);
-  for (const Trunks::Pass& pass : trunks_.of_link(index))
-    stop_rising(trunks_.members(pass.number), trunks_.rising(pass.number), level_Bps, index);
+  FlowGroup& group = groups_[at(index)];
+  const int rising = fillings_[at(index)].rising;
+  if (link.members != rising || group.size() < rising)
+    gather(index, rising);
+  else if (group.size() > rising || group.many_ended())
+    group.keep([&](int number) { return flows(number) && rates_[at(number)].group == index; });
+  if (level_Bps > std::min(growth_, kGrown) * group.least_known_Bps) note_growth(group, level_Bps);
+  group.visit(moving_, [&](const FlowGroup::Member& one, const int* pass, const int* end) {
+    if (one.trunk != kNoTrunk) trunks_.stop(one.trunk, level_Bps);
+    for (; pass != end; ++pass) leave(shared_.pass(*pass), level_Bps);
+    return true;
+  });
+  link.full = true;
+  fillings_[at(index)].rising = 0;
+  rising_ -= rising;
 }
 
-/// @param rising  how many of them rise
+/// Flows of a link that rise become its group.
+void ManyFlows::gather(int index, int rising) {
+  rising_members_.clear();
+  if (!trunks_.has(index)) add_rising(shared_.members(index), rising);
+  if (trunks_.has(index))
+    for (const Trunks::Pass& pass : trunks_.of_link(index))
+      add_rising(trunks_.members(pass.number), trunks_.rising(pass.number));
+  FlowGroup& group = groups_[at(index)];
+  group.clear();
+  for (std::size_t i = 0; i < rising_members_.size(); ++i) {
+    if (i + 2 * kAhead < rising_members_.size()) shared_.prefetch_place(at(rising_members_[i + 2 * kAhead]));
+    if (i + kAhead < rising_members_.size()) shared_.prefetch_passes(at(rising_members_[i + kAhead]));
+    const int number = rising_members_[i];
+    const Rate& rate = rates_[at(number)];
+    if (rate.group != index) regroup(number, index);
+    group.add(number, rate.trunk, shared_, index, rate.known_Bps);
+  }
+}
+
+/// The first so many of them that rise.
 template <class Members>
-void ManyFlows::stop_rising(const Members& members, int rising, double rate_Bps, int group) {
-  to_stop_.clear();
-  for (auto member = members.begin(); at(rising) > to_stop_.size(); ++member)
-    if (this->rising(*member)) to_stop_.push_back(*member);
-  for (std::size_t i = 0; i < to_stop_.size(); ++i) {
-    if (i + 2 * kAhead < to_stop_.size()) shared_.prefetch_place(at(to_stop_[i + 2 * kAhead]));
-    if (i + kAhead < to_stop_.size()) {  // flows of a link lie far from each other
-      __builtin_prefetch(&rates_[at(to_stop_[i + kAhead])]);
-      shared_.prefetch_passes(at(to_stop_[i + kAhead]));
-    }
-    stop(to_stop_[i], rate_Bps, group);
+void ManyFlows::add_rising(const Members& members, int rising) {
+  const std::size_t until = rising_members_.size() + at(rising);
+  for (std::size_t i = 0; rising_members_.size() < until; ++i) {
+    if (i + kAhead < members.size()) __builtin_prefetch(&rates_[at(members[i + kAhead])]);
+    if (this->rising(members[i])) rising_members_.push_back(members[i]);
   }
 }
 
-void ManyFlows::stop(int number, double rate_Bps, int group) {
-  Rate& rate = rates_[at(number)];
-  if (rate.group != group) regroup(number, group);
-  rate.rate_Bps = rate_Bps;
-  rises_[at(number)] = false;
-  if (rate_Bps > kGrown * rate.known_Bps)
+/// @param rate_Bps  that all of them get
+void ManyFlows::note_growth(FlowGroup& group, double rate_Bps) {
+  group.least_known_Bps = kInfinity;
+  group.visit(moving_, [&](const FlowGroup::Member& one, const auto* /*pass*/, const auto* /*end*/) {
+    note_growth(one.flow, rate_Bps);
+    group.least_known_Bps = std::min(group.least_known_Bps, rates_[at(one.flow)].known_Bps);
+    return true;
+  });
+}
+
+void ManyFlows::note_growth(int number, double rate_Bps) {
+  const double known_Bps = rates_[at(number)].known_Bps;
+  if (rate_Bps > kGrown * known_Bps)
     grown_.push_back(number);
-  else if (rate_Bps > growth_ * rate.known_Bps)
-    growth_ = rate_Bps / rate.known_Bps;
+  else if (rate_Bps > growth_ * known_Bps)
+    growth_ = rate_Bps / known_Bps;
+}
+
+void ManyFlows::leave(const FlowLinks::Pass& pass, double rate_Bps) {
+  Filling& filling = fillings_[at(pass.link)];
+  filling.free_Bps -= pass.weight * rate_Bps;
+  filling.weight -= pass.weight;
+  --filling.rising;
+}
+
+void ManyFlows::stop_at_bound(int number) {
+  if (rates_[at(number)].group != bound_group()) regroup(number, bound_group());
+  const double rate_Bps = shared_.bound(at(number)).rate_Bps;
+  at_bound_[at(number)] = true;
+  note_growth(number, rate_Bps);
   --rising_;
-  if (rate.trunk != kNoTrunk) trunks_.stop(rate.trunk, rate_Bps);
-  for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
-    Filling& filling = fillings_[at(pass.link)];
-    filling.free_Bps -= pass.weight * rate_Bps;
-    filling.weight -= pass.weight;
-    --filling.rising;
-  }
+  if (rates_[at(number)].trunk != kNoTrunk) trunks_.stop(rates_[at(number)].trunk, rate_Bps);
+  for (const int pass : shared_.passes(at(number))) leave(shared_.pass(pass), rate_Bps);
 }
 
 void ManyFlows::regroup(int number, int group) {
@@ -451,7 +451,8 @@ void ManyFlows::regroup(int number, int group) {
   Rate& rate = rates_[at(number)];
   if (rate.group != kNone) {
     const double moved_B = moved_in_group_B(number);
-    add_piece(flow, moved_B, limiter(number));
+    if (moved_B > 0) flow.pieces = pieces_.add(flow.pieces, moved_B, limiter(number));
+    flow.moved_B += std::max(0.0, moved_B);
     flow.left_B = std::max(0.0, flow.left_B - moved_B);
     --links_[at(rate.group)].members;
   }
@@ -471,12 +472,13 @@ bool ManyFlows::others_hold() {
   bool crowded = false;
   for (const int number : grown_) {
     Rate& rate = rates_[at(number)];
+    const double now_Bps = rate_Bps(number);
     for (const Use& use : problem_->activities[at(number)].uses) {
-      loads_Bps_[at(use.constraint)] += use.weight * (rate.rate_Bps - rate.known_Bps);
+      loads_Bps_[at(use.constraint)] += use.weight * (now_Bps - rate.known_Bps);
       if (is_crowded(use)) crowded = true;
     }
-    if (rate.trunk != kNoTrunk) trunks_.change(rate.trunk, rate.rate_Bps - rate.known_Bps);
-    rate.known_Bps = rate.rate_Bps;
+    if (rate.trunk != kNoTrunk) trunks_.change(rate.trunk, now_Bps - rate.known_Bps);
+    rate.known_Bps = now_Bps;
   }
   trunks_.load_grown(loads_Bps_, [&](const Use& use) { crowded = is_crowded(use) || crowded; });
   return !(crowded || filling_ == 1) || choose_anew();
@@ -496,11 +498,13 @@ bool ManyFlows::choose_anew() {
   trunks_.forget_changes();
   for (const int number : active_) {
     if (!flows(number)) continue;
-    rates_[at(number)].known_Bps = rates_[at(number)].rate_Bps;
+    Rate& rate = rates_[at(number)];
+    rate.known_Bps = rate_Bps(number);
     for (const Use& use : problem_->activities[at(number)].uses)
-      loads_Bps_[at(use.constraint)] += use.weight * rates_[at(number)].rate_Bps;
-    if (rates_[at(number)].trunk != kNoTrunk) trunks_.change(rates_[at(number)].trunk, rates_[at(number)].rate_Bps);
+      loads_Bps_[at(use.constraint)] += use.weight * rate.known_Bps;
+    if (rate.trunk != kNoTrunk) trunks_.change(rate.trunk, rate.known_Bps);
   }
+  for (FlowGroup& group : groups_) group.least_known_Bps = 0;
   trunks_.load_grown(loads_Bps_, [](const Use& /*use*/) {});
   growth_ = 1;
   fullest_ = 0;
@@ -526,6 +530,7 @@ void ManyFlows::choose(std::vector<int> links) {
   const std::vector<int> before = shared_.chosen();
   shared_.choose(std::move(links), left);
   if (trunks_.count() > 0) trunks_.choose(shared_.chosen());
+  for (FlowGroup& group : groups_) group.clear();
   for (const int link : before)
     if (!shared_.is_chosen(link)) set_event(link);  // that limits none now
   for (const int index : shared_.chosen()) {
@@ -546,7 +551,6 @@ void ManyFlows::choose(std::vector<int> links) {
 /// How far the rate of each group may rise as its flows end. Where all rise together no other link may become full, and
 /// none may pass one that is full already: who is limited there would have to give way.
 void ManyFlows::find_highest() {
-  int rising = 0;  // groups
   const double others = growth_ * fullest_ > kTrustedSum ? 1 / (growth_ * fullest_) : 1 / kTrustedSum;
   for (const int index : shared_.chosen()) {
     Link& link = links_[at(index)];
@@ -556,24 +560,34 @@ void ManyFlows::find_highest() {
     const bool full = link.level_Bps > 0 || load_Bps * kFull >= capacity_Bps;
     link.spare = full ? 1 : std::min(capacity_Bps / load_Bps, others);
     link.highest_Bps = link.level_Bps * others;  // and so that the sum of the group's weights is trusted
-    if (link.highest_Bps > link.level_Bps) ++rising;
   }
   trunks_.note_limits([this](int link) { return links_[at(link)].members > 0; },
                       [this](int link) { return links_[at(link)].spare; });
-  for (const int number : active_) {
-    if (rising == 0) break;
-    const Rate& rate = rates_[at(number)];
-    if (rate.group == bound_group() || !flows(number)) continue;
-    Link& group = links_[at(rate.group)];
-    if (group.highest_Bps <= group.level_Bps) continue;
-    double highest_Bps = std::min(group.highest_Bps, shared_.bound(at(number)).rate_Bps);
-    for (const FlowLinks::Pass& pass : shared_.passes(at(number)))
-      if (pass.link != rate.group) highest_Bps = std::min(highest_Bps, group.level_Bps * links_[at(pass.link)].spare);
-    if (rate.trunk != kNoTrunk)
-      highest_Bps = std::min(highest_Bps, group.level_Bps * trunks_.spare(rate.trunk, rate.group));
-    group.highest_Bps = std::max(highest_Bps, group.level_Bps);
-    if (highest_Bps <= group.level_Bps) --rising;
+  for (const int index : shared_.chosen())
+    if (links_[at(index)].highest_Bps > links_[at(index)].level_Bps) lower_highest(index);
+}
+
+/// To what the other links and the bounds of its flows allow.
+void ManyFlows::lower_highest(int index) {
+  Link& link = links_[at(index)];
+  FlowGroup& group = groups_[at(index)];
+  double highest_Bps = link.highest_Bps;
+  const auto lower = [&](const FlowGroup::Member& one, const int* pass, const int* end) {
+    for (; pass != end; ++pass)
+      highest_Bps = std::min(highest_Bps, link.level_Bps * links_[at(shared_.pass(*pass).link)].spare);
+    if (one.trunk != kNoTrunk) highest_Bps = std::min(highest_Bps, link.level_Bps * trunks_.spare(one.trunk, index));
+    return highest_Bps > link.level_Bps;
+  };
+  group.visit(moving_, lower);
+  if (highest_Bps > group.least_bound_Bps) {
+    group.least_bound_Bps = kInfinity;
+    group.visit(moving_, [&](const FlowGroup::Member& one, const auto* /*pass*/, const auto* /*end*/) {
+      group.least_bound_Bps = std::min(group.least_bound_Bps, shared_.bound(at(one.flow)).rate_Bps);
+      return true;
+    });
+    highest_Bps = std::min(highest_Bps, group.least_bound_Bps);
   }
+  link.highest_Bps = std::max(highest_Bps, link.level_Bps);
 }
 
 }  // namespace linkcast

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "sim/engine/event_heap.hpp"
+#include "sim/engine/flow_group.hpp"
 #include "sim/engine/flow_links.hpp"
+#include "sim/engine/flow_pieces.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/trunks.hpp"
 
@@ -41,20 +43,14 @@ class ManyFlows {
 
  private:
   static constexpr int kNone = -1;
-  struct Piece {  // of a flow's bytes: what it moved while one constraint limited it
-    double moved_B = 0;
-    int limiter = kOwnCap;
-    int older = kNone;
-  };
   struct Flow {
-    double left_B = 0;   // when it joined its group
-    double joined = 0;   // clock of the group then
-    double ends = 0;     // clock of the group when it ends
-    double moved_B = 0;  // before it joined
-    int pieces = kNone;  // of earlier groups
+    double left_B = 0;               // when it joined its group
+    double joined = 0;               // clock of the group then
+    double ends = 0;                 // clock of the group when it ends
+    double moved_B = 0;              // before it joined
+    int pieces = FlowPieces::kNone;  // of earlier groups, the newest
   };
-  struct Rate {  // of a flow, what sharing needs
-    double rate_Bps = 0;
+  struct Rate {            // of a flow, what sharing needs
     double known_Bps = 0;  // that loads_Bps_ have
     int group = kNone;     // constraint that limits it; bound_group(): its bound
     int trunk = kNoTrunk;
@@ -70,6 +66,8 @@ class ManyFlows {
     int members = 0;
     double clock = 0, clock_s = 0;  // bytes that each has moved since the beginning, at this time
     double level_Bps = 0;           // their rate; 0: it limits none
+    double filled_Bps = 0;          // that they had when rates were shared out
+    bool full = false;              // in this filling
     double highest_Bps = 0;         // that it may take before rates are shared out anew
     double group_weight = 0;
     double room_Bps = 0;                         // what others leave of the capacity
@@ -88,7 +86,7 @@ class ManyFlows {
   void begin_flows();
   void end_first();
   void free_room(int number);
-  void free_room_on(int link, double weight, const Rate& rate);
+  void free_room_on(int link, double weight, int number);
   void move_clock(Link& link) const;
   void set_event(int group);
 
@@ -97,24 +95,39 @@ class ManyFlows {
   void begin_filling();
   double level_Bps(int link);
   void renew(int link);
-  template <class Members>
-  void stop_rising(const Members& members, int rising, double rate_Bps, int group);
   void saturate(int link, double level_Bps);
-  void stop(int number, double rate_Bps, int group);
+  void gather(int link, int rising);
+  template <class Members>
+  void add_rising(const Members& members, int rising);
+  void note_growth(FlowGroup& group, double rate_Bps);
+  void note_growth(int number, double rate_Bps);
+  void leave(const FlowLinks::Pass& pass, double rate_Bps);
+  void stop_at_bound(int number);
   void regroup(int number, int group);
   bool others_hold();
   bool is_crowded(const Use& use);
   bool choose_anew();
   void choose(std::vector<int> links);
   void find_highest();
+  void lower_highest(int link);
 
   [[nodiscard]] int bound_group() const { return static_cast<int>(links_.size()) - 1; }
   [[nodiscard]] bool flows(int number) const { return moving_[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] bool rising(int number) const { return rises_[static_cast<std::size_t>(number)]; }
+  /// Whether it moves and nothing has stopped it in this filling.
+  [[nodiscard]] bool rising(int number) const {
+    if (!flows(number)) return false;
+    const int group = rates_[static_cast<std::size_t>(number)].group;
+    if (group == bound_group()) return !at_bound_[static_cast<std::size_t>(number)];
+    return group == kNone || !links_[static_cast<std::size_t>(group)].full;
+  }
+  /// Its rate, as rates were shared out.
+  [[nodiscard]] double rate_Bps(int number) const {
+    const int group = rates_[static_cast<std::size_t>(number)].group;
+    return group == bound_group() ? shared_.bound(static_cast<std::size_t>(number)).rate_Bps
+                                  : links_[static_cast<std::size_t>(group)].filled_Bps;
+  }
   [[nodiscard]] double moved_in_group_B(int number) const;
   [[nodiscard]] int limiter(int number) const;
-  void add_piece(Flow& flow, double moved_B, int limiter);
-  [[nodiscard]] int most_limited(const Flow& flow, double last_B, int last) const;
   Solution take_solution();
 
   const Problem* problem_ = nullptr;
@@ -126,18 +139,19 @@ class ManyFlows {
   std::size_t flowing_ = 0;
   std::vector<Flow> flows_;
   std::vector<Rate> rates_;   // per flow
-  std::vector<bool> moving_;  // per flow
-  std::vector<Piece> pieces_;
-  std::vector<Link> links_;  // per constraint; the last one: flows at their bounds, whose clock is the time
-  EventHeap events_;         // of groups
-  std::vector<int> active_;  // flows, some have ended
-  std::vector<int> starts_;  // flows by the time at which they begin to move
+  std::vector<bool> moving_;  // per flow; bits, so that those of a million flows are near
+  FlowPieces pieces_;
+  std::vector<Link> links_;        // per constraint; the last one: flows at their bounds, whose clock is the time
+  std::vector<FlowGroup> groups_;  // per constraint
+  EventHeap events_;               // of groups
+  std::vector<int> active_;        // flows, some have ended
+  std::vector<int> starts_;        // flows by the time at which they begin to move
   std::size_t started_ = 0;
   // of sharing
   unsigned filling_ = 0;
   int rising_ = 0;
-  std::vector<bool> rises_;        // per flow; bits, so that those of a million flows are near
-  std::vector<int> to_stop_;       // flows
+  std::vector<bool> at_bound_;  // per flow: that stopped it
+  std::vector<int> rising_members_;
   std::vector<Filling> fillings_;  // per constraint
   std::vector<Stop> stops_;
   std::vector<int> by_bound_;      // flows, the lowest bound first

@@ -250,8 +250,8 @@ TEST_CASE("where flows meet: bounds, links that count for nothing, members", "[p
   CHECK(links.tightest() == std::vector<int>{2});  // 150 / 6 for both flows, 50 / 2 is no less
   links.choose({2, 3}, {0, 1});
   REQUIRE(links.passes(0).size() == 2);
-  CHECK(links.passes(0)[0].weight == 2);
-  CHECK(links.passes(0)[1].link == 3);
+  CHECK(links.pass(links.passes(0)[0]).weight == 2);
+  CHECK(links.pass(links.passes(0)[1]).link == 3);
   REQUIRE(links.members(2).size() == 2);
   CHECK(links.member_weights(2)[1] == 4);
   CHECK(links.members(2)[1] == 1);
