@@ -45,7 +45,8 @@ void MaxMin::load(const Problem& problem) {
 void MaxMin::take_uses(int flow) {
   const Activity& activity = problem_->activities[at(flow)];
   Share& share = shares_[at(flow)];
-  share.cap_Bps = share.most_Bps = activity.rate_cap_Bps;
+  share.cap_Bps = activity.rate_cap_Bps;
+  share.narrow_Bps = std::numeric_limits<double>::infinity();
   share.count = static_cast<int>(activity.uses.size());
   if (share.count > share.room) {
     share.first = static_cast<int>(passes_.size());
@@ -55,17 +56,17 @@ void MaxMin::take_uses(int flow) {
   Pass* pass = passes_.data() + share.first;
   for (const Use& use : activity.uses) {
     const double alone_Bps = problem_->capacity_Bps[at(use.constraint)] / use.weight;
-    share.most_Bps = std::min(share.most_Bps, alone_Bps);
+    share.narrow_Bps = std::min(share.narrow_Bps, alone_Bps);
     *pass++ = {use.weight, alone_Bps, use.constraint};
   }
+  share.most_Bps = std::min(share.cap_Bps, share.narrow_Bps);
   // The narrowest, and of several the last one before it: routes lead to a narrow link and away from another.
-  if (share.most_Bps == share.cap_Bps) return;
   const std::span<Pass> uses = passes(share);
   int narrow = kNone;
   for (const Pass& use : uses)
-    if (narrow == kNone && use.alone_Bps == share.most_Bps) narrow = use.constraint;
+    if (narrow == kNone && use.alone_Bps == share.narrow_Bps) narrow = use.constraint;
   for (Pass& use : uses)
-    if (use.alone_Bps == share.most_Bps)
+    if (use.alone_Bps == share.narrow_Bps)
       narrow = use.constraint;
     else
       use.narrow = narrow;
@@ -97,8 +98,7 @@ void MaxMin::add(int flow) {
   for (std::size_t u = 0; u < uses.size(); ++u) {
     Pass& use = uses[u];
     use.position = crowds_[at(use.constraint)].flows++;
-    constraints_[at(use.constraint)].members.push_back(
-        {use.weight, use.weight * share.most_Bps, flow, static_cast<int>(u), use.narrow});
+    constraints_[at(use.constraint)].members.push_back({use.weight, flow, static_cast<int>(u)});
     touch(use.constraint);
   }
 }
@@ -143,24 +143,35 @@ void MaxMin::find_binding() {
 }
 
 /// Whether the members together might take all of it, if each took the most and those that come through one narrow
-/// constraint as much as fits through that. A narrow constraint of a member is itself never one that cannot be filled.
+/// constraint as much as fits through that: where that is less than each takes, the narrow one can be filled itself.
 bool MaxMin::can_fill(int constraint) const {
   if (crowds_[at(constraint)].flows < 2) return false;
   constexpr double kNearly = 0.999;  // source: ours, much more than rounding
   const double nearly_Bps = kNearly * problem_->capacity_Bps[at(constraint)];
-  std::array<const Member*, 4> narrow{};  // source: ours; those behind count each by itself
+  struct Narrow {
+    int constraint = kNone;
+    double fits_Bps = 0, left_Bps = 0;  // through it; not taken yet
+  };
+  std::array<Narrow, 4> narrow{};  // source: ours; those behind count each by itself
   std::size_t count = 0;
   double most_Bps = 0;
   for (const Member& member : constraints_[at(constraint)].members) {
-    if (member.narrow != kNone) {
-      const auto same = [&](const Member* one) {
-        return one->narrow == member.narrow && one->most_Bps == member.most_Bps;
-      };
-      const auto* const end = narrow.begin() + count;
-      if (std::find_if(narrow.cbegin(), end, same) != end) continue;
-      if (count < narrow.size()) narrow[count++] = &member;
+    const Share& share = shares_[at(member.flow)];
+    const Pass& pass = passes_[at(share.first + member.use)];
+    double takes_Bps = member.weight * share.most_Bps;
+    if (pass.narrow != kNone) {
+      const double fits_Bps = member.weight * share.narrow_Bps;
+      auto* const end = narrow.begin() + count;
+      auto* const known = std::find_if(narrow.begin(), end, [&](const Narrow& one) {
+        return one.constraint == pass.narrow && one.fits_Bps == fits_Bps;
+      });
+      if (known == end && count < narrow.size()) narrow[count++] = {pass.narrow, fits_Bps, fits_Bps};
+      if (known != narrow.end()) {
+        takes_Bps = std::min(takes_Bps, known->left_Bps);
+        known->left_Bps -= takes_Bps;
+      }
     }
-    most_Bps += member.most_Bps;
+    most_Bps += takes_Bps;
     if (most_Bps >= nearly_Bps) return true;
   }
   return false;

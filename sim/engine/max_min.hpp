@@ -41,10 +41,8 @@ class MaxMin {
   static constexpr int kNone = -1;
   struct Member {  // of a constraint
     double weight = 0;
-    double most_Bps = 0;  // that it ever takes of it
     int flow = 0;
-    int use = 0;         // which of the flow's uses
-    int narrow = kNone;  // see Pass
+    int use = 0;  // which of the flow's uses
   };
   struct alignas(64) Constraint {  // a line of the cache
     double free_Bps = 0;           // while filling: capacity not held by stopped flows
@@ -62,7 +60,8 @@ class MaxMin {
   struct Share {
     double rate_Bps = 0;
     double cap_Bps = 0;
-    double most_Bps = 0;  // by its cap and each of its constraints alone
+    double most_Bps = 0;    // by its cap and each of its constraints alone
+    double narrow_Bps = 0;  // by its narrowest constraint alone
     std::uint64_t visit = 0;
     int limiter = kOwnCap;
     int first = 0, count = 0;  // its entries in passes_
@@ -75,8 +74,8 @@ class MaxMin {
     double alone_Bps = 0;  // rate at which the flow fills the constraint that no other uses
     int constraint = 0;
     int position = 0;  // in the constraint's members
-    int narrow =
-        kNone;  // a narrower constraint of the flow: all flows through both take no more than fits through that
+    // A narrower constraint of the flow: all flows through both take no more than fits through that.
+    int narrow = kNone;
   };
   struct Stop {  // the level at which something stops: constraint (id >= 0) or cap of flow ~id
     static constexpr int kAll = -1;

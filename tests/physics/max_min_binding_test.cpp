@@ -124,4 +124,33 @@ TEST_CASE("a link that cannot fill up connects no flows", "[engine]") {
   CHECK(rates.rate_Bps(0) == 23e9);
 }
 
+TEST_CASE("flows slower than a port fill no link that the port's rate fits", "[engine]") {
+  Problem problem;
+  problem.capacity_Bps = {46e9, 101e9};  // a port, and a trunk
+  const auto through = [&](std::vector<Use> uses, double cap_Bps) {
+    Activity flow;
+    flow.uses = std::move(uses);
+    flow.rate_cap_Bps = cap_Bps;
+    problem.activities.push_back(flow);
+  };
+  for (int i = 0; i < 3; ++i) through({{0, 1}, {1, 1}}, 40e9);  // 120 GB/s, 46 through the port
+  through({{1, 1}}, 50e9);
+  through({{1, 1}}, 10e9);
+  MaxMin rates;
+  rates.load(problem);
+  for (int i = 0; i < 3; ++i) rates.add(i);
+  CHECK(rates.solve().size() == 3);
+  rates.add(3);
+  CHECK(rates.solve() == std::vector<int>{3});
+  CHECK(rates.rate_Bps(0) == Approx(46e9 / 3));
+  rates.add(4);
+  CHECK(rates.solve().size() == 5);  // 46 + 50 + 10 GB/s do not
+  CHECK(rates.rate_Bps(3) == Approx(101e9 - 46e9 - 10e9));
+  rates.remove(4);
+  rates.remove(0);
+  rates.solve();
+  CHECK(rates.rate_Bps(1) == 23e9);
+  CHECK(rates.rate_Bps(3) == 50e9);
+}
+
 }  // namespace linkcast::test::max_min_binding_test
