@@ -12,9 +12,7 @@
 namespace linkcast::collective {
 namespace {
 
-// Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait
-// longer. source: ours
-constexpr int kDirectRanks = 128, kDirectRanksAsked = 1024;
+constexpr int kDirectRanks = 1024;  // source: ours; a million activities, some ten seconds, 2 s of 512 ranks
 // Of more ranks, some hundred links a message would not fit into memory. Those between two switches are then a trunk of
 // all messages there. Where each message is wanted with its links, of the routes of each kind between two cards so many
 // stand for all. source: ours, as in schedules
@@ -104,15 +102,10 @@ MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, ac
 }
 
 void check_ranks(const CollectiveJob& job, const std::string& why) {
-  const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;
-  if (job.ranks() > most)
-    throw InputError(
-        "op: " + job.op_name + " of " + std::to_string(job.ranks()) +
-        " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") + " takes at most " +
-        std::to_string(most) +
-        (job.engine != "direct" && job.ranks() <= kDirectRanksAsked
-             ? ", or " + std::to_string(kDirectRanksAsked) + " where engine says direct, which takes seconds"
-             : ""));
+  if (job.ranks() > kDirectRanks)
+    throw InputError("op: " + job.op_name + " of " + std::to_string(job.ranks()) +
+                     " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") +
+                     " takes at most " + std::to_string(kDirectRanks));
 }
 
 MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver) {

@@ -115,9 +115,9 @@ TEST_CASE("load: what cannot be drawn or slowed is refused in one line", "[physi
       std::string::npos);
   CHECK(error(6, "alltoall", {{"beside", kIncast}, {"engine", "reduced"}})
             .find("engine: reduced takes messages together") != std::string::npos);
-  CHECK(error(80, "alltoall", {{"beside", kIncast}})
+  CHECK(error(520, "alltoall", {{"beside", kIncast}})
             .find("jobs beside slow each message by itself, and the direct "
-                  "engine takes at most 128") != std::string::npos);
+                  "engine takes at most 1024") != std::string::npos);
   CHECK(
       error(4, "all_reduce", {{"beside", kIncast}, {"alternatives", true}}).find("are forecast alone, not in noise") !=
       std::string::npos);

@@ -183,8 +183,8 @@ TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
     CHECK(
         refused(cluster_on(test::fat_tree(test::TwoLevelsOf{6, 3, 3, 3}), 1, routing), 18).find("one way of its own") !=
         std::string::npos);
-  const Cluster large = cluster_on(test::torus({6, 6, 4}), 1);
-  CHECK_THROWS_AS(run_on(large, {"alltoall", 144, 1}), InputError);
+  const Cluster large = cluster_on(test::torus({12, 12, 8}), 1);
+  CHECK_THROWS_AS(run_on(large, {"alltoall", 1152, 1}), InputError);
   CHECK_THROWS_AS(run_on(cluster_on(test::single_switch(5), 1), {"gather", 5, 1, "reduced"}), InputError);
 }
 

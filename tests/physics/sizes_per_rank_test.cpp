@@ -278,8 +278,8 @@ TEST_CASE("what cannot be forecast with sizes is refused in one line", "[physics
       asked(in_node("v100-dgx1", 2), "alltoallv", {{"library", "nccl-2.3"}, {"sizes_B", {{0, 1}, {1, 0}}}});
   CHECK(says(old.value("error", ""), "nccl-2.3 has no alltoallv"));
   const Json many =
-      asked(between("leonardo", 33, 4), "alltoallv", {{"library", "nccl-2.18"}, {"sizes_B", matrix(132, 1)}});
-  CHECK(says(many.value("error", ""), "takes at most 128"));
+      asked(between("leonardo", 257, 4), "alltoallv", {{"library", "nccl-2.18"}, {"sizes_B", matrix(1028, 1)}});
+  CHECK(says(many.value("error", ""), "takes at most 1024"));
   const Json rounds =
       asked(between("leonardo", 32, 4), "alltoallv", {{"library", "mpi-openmpi"}, {"sizes_B", matrix(128, 1)}});
   CHECK(says(rounds.value("error", ""), "sizes_B: too many messages of "));

@@ -230,7 +230,7 @@ TEST_CASE("requests of noise that make no sense are refused in one line", "[unit
   const Json incast = Json::array({{{"op", "incast"}, {"nodes", 2}}});
   has(error(ring_of(4, {{"op", "alltoall"}, {"noise", 1}, {"beside", incast}})), "is for rings and trees");
   has(error(ring_of(4, {{"op", "alltoall"}, {"engine", "reduced"}, {"beside", incast}})), "take direct");
-  has(error(ring_of(64, {{"op", "alltoall"}, {"beside", incast}})), "at most 128");
+  has(error(ring_of(257, {{"op", "alltoall"}, {"beside", incast}})), "at most 1024");
   has(error(pair_of("node0/gpu1", {{"noise", 1}, {"service_level", 16}})), "must be 0 to 15");
 }
 
