@@ -246,10 +246,20 @@ class Loan {
     return scale_of(machine, "") == 1 && gpus_a_nic(machines_[machine].topology) == gpus_a_nic(here_);
   }
 
+  /// Compute capabilities, x 10, of GPUs whose kernels a library runs alike: B200 and B300, gfx942 and gfx950 (MI300,
+  /// MI350), RTX Blackwell and GB10. source: ours, by release; bases and rates of A100, H100 and B200, a generation
+  /// apart, differ by 0.5 (models/params)
+  [[nodiscard]] static bool runs_alike(int here, int there) {
+    constexpr std::array<std::pair<int, int>, 3> kAlike = {{{100, 103}, {94, 95}, {120, 121}}};
+    return here == there || std::any_of(kAlike.begin(), kAlike.end(), [&](const auto& pair) {
+             return std::minmax(here, there) == std::minmax(pair.first, pair.second);
+           });
+  }
+
   /// What kernels cost follows the GPU, so that other generations lend nothing.
   void lend_library(std::size_t machine) {
     const Topology& there = machines_[machine].topology;
-    if (first_gpu(there).sm != first_gpu(here_).sm || maker_of(there) != maker_of(here_)) return;
+    if (!runs_alike(first_gpu(here_).sm, first_gpu(there).sm) || maker_of(there) != maker_of(here_)) return;
     for (const auto& [name, parameter] : machines_[machine].calibration.parameters)
       if (is_of_library(name) && !parameter.inherited() && !is_of_fabric(name) &&
           (!is_of(name, key::network_proxy) || paced_alike(machine)))

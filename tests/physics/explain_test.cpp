@@ -234,8 +234,8 @@ TEST_CASE("no figure is called measured on a machine where nothing was", "[physi
       for (const std::string source : term.value("sources", Json::array({term["source"]}))) {
         CHECK(source != "measured");
         if (!source.starts_with("inherited from ")) continue;
-        const std::string lender = source.substr(std::string("inherited from ").size());
-        CHECK(measured_itself(catalogue().machine(lender)->platform().calibration()));
+        const std::string machine = source.substr(std::string("inherited from ").size());
+        CHECK(measured_itself(catalogue().machine(machine)->platform().calibration()));
       }
     }
   }

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kData = test::data_dir();
 
-/// A shipped machine with the parameters that the others lend it.
+/// A shipped machine with the parameters that it inherits from the others.
 std::string as_stranger(const std::string& id) {
   std::vector<lending::Lender> others;
   for (auto& one : catalogue::MachineFiles(kData).lenders())

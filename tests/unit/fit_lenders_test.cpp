@@ -1,5 +1,6 @@
 // Which machine lends what: ways through host memory from the same host, the level 2 cache's end by the caches' sizes.
 #include "calibrate/fit/fit.hpp"
+#include "sim/machine/inherit.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::fit_lenders_test {
@@ -66,6 +67,25 @@ TEST_CASE("ways through host memory are lent by the machine with the same CPUs, 
 
   request.lenders.clear();  // nothing is known of the hosts: staged copies were not measured, and none stand in
   CHECK(fit::fit_parameters(request).calibration.find("transport.staged.r1.startup_s") == nullptr);
+}
+
+TEST_CASE("kernels are inherited between releases of one generation alone", "[unit][fit]") {
+  const std::string base = "nccl.ring.LL@2.27.base_s";
+  Topology b200 = shipped("dgx-b200");
+  const auto with_sm = [&b200](int sm) {
+    for (Device& device : b200.devices)
+      if (device.kind == DeviceKind::kGpu) device.sm = sm;
+    return b200;
+  };
+  using namespace lending;
+  const Lender blackwell{calibration("b200", {{base, 7e-6}}), with_sm(100)};
+  for (const auto& [sm, inherited] : {std::pair{100, true}, {103, true}, {90, false}, {120, false}}) {
+    INFO(sm);
+    const auto found = lend(with_sm(sm), {blackwell});
+    CHECK((found.count(base) > 0) == inherited);
+    if (inherited) CHECK(found.at(base).value == 7e-6);
+    if (inherited) CHECK(found.at(base).stderr_ > 0);
+  }
 }
 
 TEST_CASE("local copies move faster up to the size of the cache, where only large ones were measured", "[unit][fit]") {

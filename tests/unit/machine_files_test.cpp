@@ -143,8 +143,7 @@ TEST_CASE("relatives follow structure: GPU first, then what joins them", "[unit]
   CHECK(names(import_file("nccl-xml", {"nccl-power.xml"})).front() == "summit");  // NVLinks to the CPU
   CHECK(names(shipped("mi300x")) == std::vector<std::string>{"lumi"});
   CHECK(lending::maker_of(shipped("mi300x")) == "amd");
-  const lending::Structure a6000 = lending::structure_of(shipped("rtx-a6000")),
-                           h100 = lending::structure_of(shipped("hgx-h100"));
+  const auto a6000 = lending::structure_of(shipped("rtx-a6000")), h100 = lending::structure_of(shipped("hgx-h100"));
   CHECK(lending::generations_between(a6000, h100) == 2);  // 8.6, 8.9, 9.0
   CHECK(h100.join == lending::Join::kSwitch);
   CHECK(lending::structure_of(shipped("rtx-4090")).join == lending::Join::kNone);
