@@ -43,12 +43,17 @@ struct Tree {
   NicWay first{}, second{};  ///< between nodes: of the first GPU and of the one after it, if it talks to a child
 };
 
+inline constexpr const char* kMulticast = "NVLS";  ///< as NCCL's variables name it
+
 /// The network's plug-in: how it changes NCCL's choice.
 struct NetworkPlugin {
   double reported_s = 0;               ///< latency of a step between nodes for the tuner, on top of NCCL's own
-  std::vector<std::string> without{};  ///< protocols that it leaves out
+  std::vector<std::string> without{};  ///< protocols that it leaves out, and kMulticast
   std::string tuner{};                 ///< rules that replace NCCL's choice: plugin_tuners(); empty: none
   double buffer_B = 0;                 ///< NCCL_BUFFSIZE that it sets; 0: NCCL's own
+  [[nodiscard]] bool leaves_out(std::string_view name) const {
+    return std::find(without.begin(), without.end(), name) != without.end();
+  }
 };
 
 /// Settings of a library for the routes of its rings, trees and messages out of a node.

@@ -115,10 +115,11 @@ NetworkPlugin plugin_of(const Topology& topology) {
   ObjectReader r(topology.fabric["plugin"], topology.path, "/fabric/plugin");
   plugin.reported_s = r.seconds("latency").si;
   plugin.without = r.optional<std::vector<std::string>>("without").value_or(std::vector<std::string>{});
-  const std::set<std::string> known = {"LL", "LL128", "Simple"}, left_out(plugin.without.begin(), plugin.without.end());
-  for (const std::string& protocol : left_out)
-    if (known.count(protocol) == 0) r.fail("without", "'" + protocol + "' is none of LL, LL128, Simple");
-  if (left_out == known) r.fail("without", "leaves no protocol");
+  std::set<std::string> left = {"LL", "LL128", "Simple"};
+  for (const std::string& name : plugin.without)
+    if (left.erase(name) == 0 && name != kMulticast)
+      r.fail("without", "'" + name + "' is none of LL, LL128, Simple, NVLS");
+  if (left.empty()) r.fail("without", "leaves no protocol");
   if (r.has("tuner")) plugin.tuner = r.choice("tuner", plugin_tuners());
   if (r.has("buffer")) plugin.buffer_B = r.bytes("buffer").si;
   if (r.required<std::string>("source").empty()) r.fail("source", "a figure without a source is not accepted");

@@ -46,9 +46,8 @@ inline constexpr std::string_view kTcpSource =
     "4 to 6 GB/s a node on 100 Gb/s (NVIDIA/nccl issue 450), 5.4 GB/s on 4 x 200 Gb/s (CSCS, NCCL without plug-in); "
     "steps assumed: several times those of RDMA";
 inline constexpr std::string_view kTcpxoSource =
-    "Google A3 Mega: 8 x 200 Gb/s, Simple alone and NCCL_BUFFSIZE 8 MiB in the published job scripts; steps assumed "
-    "between those of EFA and "
-    "TCP";
+    "Google A3 Mega: 8 x 200 Gb/s, Simple alone, no NVLS and NCCL_BUFFSIZE 8 MiB in the published job scripts; steps "
+    "assumed between those of EFA and TCP";
 
 /// Networks of verbs cost what is assumed or measured anywhere. Their cables have their names.
 constexpr Network verbs(std::string_view name, double port_Bps, double switch_s, std::string_view source) {
@@ -120,7 +119,7 @@ inline constexpr std::array kNetworks = {
             .host_message_s = {15e-6, 0.4},
             .hop_s = {25e-6, 0.5},
             .simple_hop_s = {28e-6, 0.5},
-            .without = "LL LL128",
+            .without = "LL LL128 NVLS",
             .tuner = "unknown",
             .buffer = "8 MiB",
             .source = kTcpxoSource},

@@ -134,6 +134,15 @@ TEST_CASE("networks: on EFA the plug-in's regions choose, on more than two nodes
   CHECK(all_reduce({{"size_B", 131072}})["algorithm"] == "tree");
   CHECK(all_reduce({{"size_B", 131072}})["protocol"] == "LL");
   CHECK(says(all_reduce({{"edits", {"network tcpxo"}}}), "a table that is not public"));
+  // Its job scripts leave NVLS out, which NCCL would take here by itself.
+  const Json multicast = {{"nodes", 2}, {"size_B", 1073741824}, {"plugin_tuner", false}};
+  const auto chosen = [&](const char* network) {
+    Json more = multicast;
+    more["edits"] = {network};
+    return all_reduce(more)["algorithm"].get<std::string>();
+  };
+  CHECK(chosen("network ib_ndr") == "nvls_tree");
+  CHECK(chosen("network tcpxo") != "nvls_tree");
   CHECK_FALSE(says(all_reduce({{"edits", {"network tcpxo"}}, {"plugin_tuner", false}}), "not public"));
 }
 

@@ -104,7 +104,7 @@ class SwitchRows {
   }
 
   void add_nvls() {
-    if (made_.nvls_channels == 0 || traits_.nvls_hop_us <= 0) return;
+    if (made_.nvls_channels == 0 || traits_.nvls_hop_us <= 0 || made_.plugin.leaves_out(kMulticast)) return;
     const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
     const double reduced = bus * by_sm(traits_.nvls_efficiency, generations_.least);
     if (reduces_all() && made_.nodes == 1) add(kNvls, reduced, request_.nvls);

@@ -200,8 +200,7 @@ class CostModel {
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
   /// NICs that are not behind a CPU. A plug-in may leave it out.
   [[nodiscard]] bool usable(bool tree, std::size_t protocol) const {
-    const std::vector<std::string>& without = made_.plugin.without;
-    if (std::find(without.begin(), without.end(), kProtocolNames[protocol]) != without.end()) return false;
+    if (made_.plugin.leaves_out(kProtocolNames[protocol])) return false;
     if (protocol != kLL128) return true;
     if (nodes_ > 1 && !made_.nics_near) return false;
     const auto path_class = path_class_of(tree ? made_.tree_class : made_.path_class);
