@@ -1,6 +1,7 @@
 #include "models/algorithms/multicast.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/base/index.hpp"
 
@@ -23,9 +24,43 @@ constexpr LibraryRow kLinkShare{{.what = "link_share",
                                  .meaning = "NCCL: share of the links' rate that multicast attains",
                                  .subject = "nvls"}};
 
+// Flags, barriers and fences of a chunk. source: assumed, of the order of a hop in Simple; eight H200 and B200 take 3
+// to 11 us (docs/communicators.md)
+constexpr LibraryRow kChunk{{.what = "chunk_s",
+                             .unit = "s",
+                             .meaning = "NCCL: what a round of chunks by NVSwitch takes, but for its bytes",
+                             .subject = "nvls",
+                             .prior = Prior{5e-6, 0.7}}};  // source: as above
+
+struct LeastChunks {
+  double chunks, B;  ///< a block's part of less than so many rounds is cut into chunks of so many bytes
+};
+
+/// @source  NCCL 2.30.7: calcCollChunking() in src/enqueue.cc, NCCL_NVLS_CHUNKSIZE in src/transport/nvls.cc
+double chunk_B(const collective::CollectiveJob& job, double each_B, bool tree) {
+  constexpr double kKi = 1024, kMost = 128 * kKi, kMostOfMany = 64 * kKi;
+  constexpr int kMany = 4;
+  constexpr std::array<LeastChunks, 3> kNvls = {{{64, 64 * kKi}, {8, 32 * kKi}, {2, 16 * kKi}}};
+  constexpr std::array<LeastChunks, 3> kTree = {{{16, 128 * kKi}, {4, 64 * kKi}, {1, 32 * kKi}}};
+  double chunk = std::min(tree && job.communicator.nodes >= kMany ? kMostOfMany : kMost, job.step_B("Simple"));
+  for (const LeastChunks& least : tree ? kTree : kNvls)
+    if (each_B < least.chunks * chunk) chunk = std::min(chunk, least.B);
+  return chunk;
+}
+
 }  // namespace
 
-std::vector<const ParameterRow*> multicast_parameters() { return {&kChannel, &kLinkShare}; }
+MulticastRounds multicast_rounds(const collective::CollectiveJob& job, int blocks, bool tree) {
+  const double each = std::max(1, blocks) * static_cast<double>(multicast_heads(job.communicator).size());
+  const CollectiveTraits traits = job.op.traits();
+  MulticastRounds rounds;
+  rounds.round_B = each * chunk_B(job, job.size_B / each, tree);
+  rounds.rounds = std::max(1.0, job.size_B / rounds.round_B);
+  rounds.stages = (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0);
+  return rounds;
+}
+
+std::vector<const ParameterRow*> multicast_parameters() { return {&kChannel, &kLinkShare, &kChunk}; }
 
 std::vector<int> multicast_heads(const Communicator& communicator) {
   if (communicator.nodes == 1) {
@@ -61,6 +96,9 @@ collective::CollectiveCost multicast_cost(const collective::CostRequest& request
   cost.set(Figure::kBlock, {collective::term_of(uncertainty::term::kSerialisation, block, kChannel)});
   if (request.communicator.nodes > 1) collective::set_network_rate(request, cost);
   collective::set_table_latency(request, algorithm, rows, cost);
+  const Learned chunk = learned(known, library, kChunk);
+  cost.hop_s = chunk.value;
+  cost.set(Figure::kHop, {collective::term_of(uncertainty::term::kHops, chunk, kChunk)});
   collective::wait_for_slowest(request, cost);
   return cost;
 }

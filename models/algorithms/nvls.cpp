@@ -28,8 +28,12 @@ class Nvls final : public SwitchReduction {
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
             collective::CollectivePlan& plan) const override {
     if (!job.one_node()) return SwitchReduction::plan(job, problem, plan);
-    collective::add_table_latency(job, plan);
+    collective::add_table_latency(job, plan, hops(job, plan));
     plan_in_node(job, problem, plan);
+  }
+  [[nodiscard]] double stretch(const collective::CollectiveJob& job, const collective::CollectivePlan& plan,
+                               double /*flow_s*/) const override {
+    return job.one_node() ? multicast_rounds(job, plan.choice.blocks, false).fill(job.size_B) : 1;
   }
   [[nodiscard]] std::vector<std::string> warnings(const collective::CollectiveJob& job,
                                                   const collective::CollectivePlan& plan) const override {
@@ -48,6 +52,10 @@ class Nvls final : public SwitchReduction {
   }
 
  private:
+  [[nodiscard]] collective::Hops hops(const collective::CollectiveJob& job,
+                                      const collective::CollectivePlan& plan) const override {
+    return multicast_rounds(job, plan.choice.blocks, false).hops();
+  }
   std::vector<Use> sum_in_node(const collective::CollectiveJob& job, const collective::CollectiveCost& cost,
                                const Channel& chain, activities::ChannelRoute& route) const override {
     return route.multicast(job.communicator.gpus, chain.order.front(), cost.link_share);

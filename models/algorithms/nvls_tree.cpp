@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kNvlsTree = "nvls_tree";
 constexpr collective::LatencyRows kNvlsTreeRows(kNvlsTree, "nvls");
-// Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
+// Multicast between nodes: what the proxies add to the rounds of a node is in none of our data.
 // source: assumed
 constexpr double kNvlsTreeSpread = 0.3;
 
@@ -27,7 +27,7 @@ class NvlsTree final : public Algorithm {
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
             collective::CollectivePlan& plan) const override {
     constexpr int kTrees = 2;
-    collective::add_table_latency(job, plan);
+    collective::add_table_latency(job, plan, multicast_rounds(job, plan.choice.blocks, true).hops());
     const std::vector<int> heads = multicast_heads(job.communicator);
     plan.busiest_B = job.size_B / static_cast<double>(heads.size());
     const activities::ChannelLoad load{

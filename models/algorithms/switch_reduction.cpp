@@ -32,7 +32,7 @@ collective::CollectiveCost SwitchReduction::cost(const collective::CostRequest& 
 
 void SwitchReduction::plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
                            collective::CollectivePlan& plan) const {
-  collective::add_table_latency(job, plan);
+  collective::add_table_latency(job, plan, hops(job, plan));
   const std::vector<Channel>& channels = job.communicator.channels;
   plan.busiest_B = job.size_B / static_cast<double>(channels.size());
   const activities::ChannelLoad load{
@@ -48,6 +48,11 @@ void SwitchReduction::plan(const collective::CollectiveJob& job, activities::Clu
     }
     route.add(load.bytes);
   }
+}
+
+collective::Hops SwitchReduction::hops(const collective::CollectiveJob& /*job*/,
+                                       const collective::CollectivePlan& /*plan*/) const {
+  return {};
 }
 
 double SwitchReduction::first_byte_s(const collective::CollectiveJob& job, const activities::HopDelay& delay_s) const {

@@ -40,6 +40,10 @@ class SwitchReduction : public Algorithm {
   virtual std::vector<Use> sum_in_node(const collective::CollectiveJob& job, const collective::CollectiveCost& cost,
                                        const Channel& chain, activities::ChannelRoute& route) const = 0;
 
+  /// Those of a node that are not in the base.
+  [[nodiscard]] virtual collective::Hops hops(const collective::CollectiveJob& job,
+                                              const collective::CollectivePlan& plan) const;
+
   std::string name_;
   const collective::LatencyRows& rows_;
 };

@@ -73,10 +73,10 @@ void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& p
   plan.between_s = job.one_node() ? 0 : hops.between * plan.cost.network_hop_s;
 }
 
-void add_table_latency(const CollectiveJob& job, CollectivePlan& plan) {
+void add_table_latency(const CollectiveJob& job, CollectivePlan& plan, const Hops& hops) {
   plan.cost = cost_of(job, plan.choice);
-  plan.latency_s = plan.cost.base_s;
-  plan.latency_terms = plan.cost.latency_terms({});
+  plan.latency_s = plan.cost.latency_s(hops);
+  plan.latency_terms = plan.cost.latency_terms(hops);
   if (job.one_node()) return;
   plan.latency_s += plan.choice.runs().first_byte_s(job, activities::distance_in(job.machine));
   const AlgorithmLatency table = job.rings().algorithm_latency(job.communicator, plan.choice.algorithm);

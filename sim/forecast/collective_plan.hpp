@@ -56,8 +56,9 @@ struct Steps {
 };
 /// Costs of the choice, base and hops.
 void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& plan);
-/// Costs of an algorithm whose steps are all in the base, and the distances that its first byte goes between nodes.
-void add_table_latency(const CollectiveJob& job, CollectivePlan& plan);
+/// Costs of an algorithm whose steps are in the base, but for `hops`, and the distances that its first byte goes
+/// between nodes.
+void add_table_latency(const CollectiveJob& job, CollectivePlan& plan, const Hops& hops = {});
 
 /// Most payload per second that `blocks` thread blocks move. @param between  with a proxy at each NIC
 double blocks_Bps(const CollectiveCost& cost, double blocks, bool between);

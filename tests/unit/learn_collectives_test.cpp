@@ -146,7 +146,7 @@ TEST_CASE("a log with NVLS on teaches what multicast attains") {
   const Topology hgx = read_topology(data + "/topologies/hgx-h100.json");
   const Calibration known = read_calibration(data + "/models/params/hgx-h100.json");
   Calibration machine = known;
-  machine.parameters["nccl.nvls@2.18.link_share"] = {0.8, 0, "1", "fitted"};
+  machine.parameters["nccl.nvls@2.18.link_share"] = {0.95, 0, "1", "fitted"};
   machine.parameters["nccl.nvls@2.18.base_s"] = {40e-6, 0, "s", "fitted"};
   catalogue().adopt("synthetic h100", hgx, machine);
   Measurement m;
@@ -171,7 +171,7 @@ TEST_CASE("a log with NVLS on teaches what multicast attains") {
   const std::vector<Measurement> all = {m};
   const learn::Lesson lesson = learn::learn_collectives(catalogue(), hgx, learned, learn::samples_of(all));
   CHECK(lesson.refused.empty());
-  CHECK_THAT(learned.parameters.at("nccl.nvls@2.18.link_share").value, WithinRel(0.8, 0.03));
+  CHECK_THAT(learned.parameters.at("nccl.nvls@2.18.link_share").value, WithinRel(0.95, 0.02));
   CHECK(learned.parameters.at("nccl.nvls@2.18.link_share").provenance == "fitted");
   CHECK_THAT(learned.parameters.at("nccl.nvls@2.18.base_s").value, WithinRel(40e-6, 0.2));
   CHECK(learned.parameters.at("nccl.nvls@2.18.channel_Bps").provenance == "believed");

@@ -29,6 +29,14 @@ std::vector<GraphNic> nics_of(const Cluster& cluster) {
   return nics;
 }
 
+Generations generations(const Platform& platform, const std::vector<int>& gpus) {
+  std::set<int> sm;
+  for (const int gpu : gpus) sm.insert(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].sm);
+  const int cpu = platform.socket_of(platform.gpu(gpus.front()));
+  const CpuMaker maker = cpu_maker(platform.topology().devices[static_cast<std::size_t>(cpu)]);
+  return {*sm.begin(), *sm.rbegin(), maker == CpuMaker::kAmd, maker == CpuMaker::kPower};
+}
+
 /// Rings and trees over several equal nodes, each of which begins and ends at a NIC.
 /// @throws InputError  no GPU, more nodes than the fabric has room for
 /// @source  models/libraries/SOURCES.md, "Graph era: NICs"
@@ -44,20 +52,14 @@ Communicator build_across(const Version& version, const Cluster& cluster, const 
   built.plugin = plugin_of(cluster.node().wiring());
   // One channel a NIC in use: what crosses the fabric once goes up the tree and once down, in the same channel.
   built.nvls_channels = built.nvls_channels > 0 ? found : 0;
+  built.nvls_blocks =
+      built.nvls_channels > 0 ? nccl_generation(generations(cluster.node(), gpus).least).nvls_blocks_between : 0;
   const double network = nodes > 2 ? built.network_channel_bandwidth.si / 2 : built.network_channel_bandwidth.si;
   built.nvls_channel_bandwidth = {std::min(built.nvls_channel_bandwidth.si, network)};
   built.why =
       fmt::format("{} rings over {} nodes and {} NICs of each, ways to NICs of class {}; inside a node: {}",
                   built.channels.size(), nodes, found, built.network_class, gpus.size() == 1 ? "one GPU" : built.why);
   return built;
-}
-
-Generations generations(const Platform& platform, const std::vector<int>& gpus) {
-  std::set<int> sm;
-  for (const int gpu : gpus) sm.insert(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].sm);
-  const int cpu = platform.socket_of(platform.gpu(gpus.front()));
-  const CpuMaker maker = cpu_maker(platform.topology().devices[static_cast<std::size_t>(cpu)]);
-  return {*sm.begin(), *sm.rbegin(), maker == CpuMaker::kAmd, maker == CpuMaker::kPower};
 }
 
 /// Rate of one thread block by LL128, before it was measured.
