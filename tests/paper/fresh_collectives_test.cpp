@@ -108,8 +108,10 @@ TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]"
 /// Two and four GPUs of hosts that no shipped parameter comes from, measured after the program that forecasts them.
 TEST_CASE("nine operations on H200 of other hosts", "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
-  for (const auto& [record, count] : std::map<std::string, std::size_t>{
-           {"h200-pair/20261127p", 144}, {"h200-pair/20261127r", 144}, {"h200-four/20261127q", 422}}) {
+  for (const auto& [record, count] : std::map<std::string, std::size_t>{{"h200-pair/20261127p", 144},
+                                                                        {"h200-pair/20261127r", 144},
+                                                                        {"h200-pair-d/20261128e", 144},
+                                                                        {"h200-four/20261127q", 422}}) {
     CAPTURE(record);
     const auto points =
         validate::compare(catalogue, read_measurement(kRoot + "/calibrate/data/" + record + "-nccl_ops.json"), {},
