@@ -87,7 +87,10 @@ bool read_device(const TextFile& file, NvbandwidthLog& log) {
 }
 
 bool begins_run(const TextFile& file) { return file.starts_with("nvbandwidth Version:"); }
-bool begins_test(const TextFile& file) { return file.starts_with("Running ") || is_title(file.line()); }
+/// A line of both kinds begins a run, so that each is read past once.
+bool begins_test(const TextFile& file) {
+  return !begins_run(file) && (file.starts_with("Running ") || is_title(file.line()));
+}
 
 void read_header(TextFile& file, NvbandwidthLog& log) {
   static const Regex version(R"(nvbandwidth Version: v?(\S+).*)");

@@ -178,6 +178,9 @@ TEST_CASE("nvbandwidth: JSON between other lines, and several runs", "[unit][imp
   CHECK(m.waived == 1);
   CHECK(error_after("nvbandwidth", "nvbandwidth-text-around.json", "\"status\": \"Waived\"", "")
             .find("FILE: holds JSON with \"nvbandwidth\" that is broken, cut off") == 0);
+  // a line that begins a run and is a matrix's title: read past once, not for ever
+  CHECK(result_of("nvbandwidth", "nvbandwidth Version: v0.memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n    ") ==
+        "FILE:2: the file ends here, 'Running TEST.' is missing");
   const std::string text = text_of_file(sample_path("nvbandwidth-indented.txt"));
   const Json points = Json::parse(result_of("nvbandwidth", text + text));
   REQUIRE(points.size() == 4);
