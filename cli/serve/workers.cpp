@@ -326,7 +326,7 @@ void Workers::idle(std::unique_lock<std::mutex>& lock) {
     more = piece(*workers_.front().placer);
   } catch (const work::Stopped&) {
     more = true;                           // once more, when nobody asks
-  } catch (const std::exception& error) {  // the service lives on: whoever asks for the same is told
+  } catch (const std::exception& error) {  // the service lives on: whoever asks for the same gets the error
     log::Log("cli").note("serve: nothing more is prepared: {}", error.what());
   }
   lock.lock();

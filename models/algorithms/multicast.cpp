@@ -53,11 +53,8 @@ double chunk_B(const collective::CollectiveJob& job, double each_B, bool tree) {
 MulticastRounds multicast_rounds(const collective::CollectiveJob& job, int blocks, bool tree) {
   const double each = std::max(1, blocks) * static_cast<double>(multicast_heads(job.communicator).size());
   const CollectiveTraits traits = job.op.traits();
-  MulticastRounds rounds;
-  rounds.round_B = each * chunk_B(job, job.size_B / each, tree);
-  rounds.rounds = std::max(1.0, job.size_B / rounds.round_B);
-  rounds.stages = (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0);
-  return rounds;
+  const double each_B = job.size_B / each;
+  return {std::max(1.0, each_B / chunk_B(job, each_B, tree)), (traits.reduces ? 1 : 0) + (traits.gathers ? 1 : 0)};
 }
 
 std::vector<const ParameterRow*> multicast_parameters() { return {&kChannel, &kLinkShare, &kChunk}; }

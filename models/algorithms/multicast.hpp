@@ -1,6 +1,5 @@
 #pragma once
 // Algorithms by NVSwitches that reduce and multicast (NVLS): heads, rates of their blocks, what was never measured.
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,13 +22,12 @@ std::vector<const ParameterRow*> multicast_parameters();
 /// time, in a round; three groups of its warps pass the chunks on, from the input to the head, through the switch, and
 /// to the output.
 struct MulticastRounds {
-  double round_B = 0;  ///< of all heads and blocks together
-  double rounds = 1;   ///< until the buffer is done; less than one is one
-  int stages = 0;      ///< that wait for the first round of the one before
+  double rounds = 1;  ///< until the buffer is done; less than one is one
+  int stages = 0;     ///< that wait for the first round of the one before
   /// Rounds until the last chunk is out: each of them costs what its flags and barriers take.
   [[nodiscard]] collective::Hops hops() const { return {rounds + stages}; }
   /// Time of the bytes with that of the stages that wait, over that of the bytes.
-  [[nodiscard]] double fill(double size_B) const { return 1 + stages * std::min(1.0, round_B / size_B); }
+  [[nodiscard]] double fill() const { return 1 + stages / rounds; }
 };
 /// @param tree  of nvls_tree, which cuts in another way
 MulticastRounds multicast_rounds(const collective::CollectiveJob& job, int blocks, bool tree);

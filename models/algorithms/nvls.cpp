@@ -33,7 +33,7 @@ class Nvls final : public SwitchReduction {
   }
   [[nodiscard]] double stretch(const collective::CollectiveJob& job, const collective::CollectivePlan& plan,
                                double /*flow_s*/) const override {
-    return job.one_node() ? multicast_rounds(job, plan.choice.blocks, false).fill(job.size_B) : 1;
+    return job.one_node() ? multicast_rounds(job, plan.choice.blocks, false).fill() : 1;
   }
   [[nodiscard]] std::vector<std::string> warnings(const collective::CollectiveJob& job,
                                                   const collective::CollectivePlan& plan) const override {

@@ -36,7 +36,7 @@ class FlowGroup {
     members_.push_back({flow, trunk, static_cast<int>(passes_.size() - before)});
     least_known_Bps = std::min(least_known_Bps, known_Bps);
   }
-  /// Flows that were added, without those that end() was told of and those that keep() left out.
+  /// Flows that were added, without those of end() and those that keep() left out.
   [[nodiscard]] int size() const { return static_cast<int>(members_.size()) - ended_; }
   void end() { ++ended_; }
 

@@ -150,7 +150,7 @@ bool MaxMin::can_fill(int constraint) const {
   const double nearly_Bps = kNearly * problem_->capacity_Bps[at(constraint)];
   struct Narrow {
     int constraint = kNone;
-    double fits_Bps = 0, left_Bps = 0;  // through it; not taken yet
+    double fits_Bps = 0, left_Bps = 0;  // through it; not counted yet
   };
   std::array<Narrow, 4> narrow{};  // source: ours; those behind count each by itself
   std::size_t count = 0;
