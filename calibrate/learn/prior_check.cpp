@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
-#include "sim/base/statistics.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast::learn {
 namespace {
 
-constexpr double kWorse = 1.01;    // source: ours, medians of some dozen errors that differ by less are alike
+constexpr double kWorse = 1.01;    // source: ours, means of some dozen errors that differ by less are alike
 constexpr std::size_t kParts = 3;  // source: ours, each without a third of the data
 
 /// The same fit without each point i with i % kParts == part.
@@ -44,6 +44,10 @@ std::vector<double> values_of(const fit::MapResult& result) {
   return values;
 }
 
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 std::string part_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 }  // namespace
@@ -74,7 +78,7 @@ std::vector<LeftAtPrior> no_better_than_prior(const fit::MapRequest& request, co
       before.push_back(without_data[i]);
     }
     if (now.empty()) continue;
-    LeftAtPrior one{name, now.size(), median(now), median(before), part.second};
+    LeftAtPrior one{name, now.size(), mean(now), mean(before), part.second};
     if (one.learned > kWorse * one.prior) left.push_back(std::move(one));
   }
   return left;

@@ -12,7 +12,7 @@ namespace linkcast::learn {
 struct LeftAtPrior {
   std::string of;
   std::size_t points = 0;         ///< that they act on
-  double learned = 0, prior = 0;  ///< median of |ln(modelled / measured)| of these, each left out of its fit
+  double learned = 0, prior = 0;  ///< mean of |ln(modelled / measured)| of these, each left out of its fit
   std::vector<std::size_t> unknowns{};
 };
 

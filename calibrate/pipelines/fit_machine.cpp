@@ -161,7 +161,7 @@ learn::Lesson learn_from(catalogue::Catalogue& catalogue, const Topology& topolo
   say_refused(lesson.refused);
   for (const learn::LeftAtPrior& part : lesson.left_at_prior)
     log::Log("fit").note(
-        "{} stays as inherited: of {} collectives, each left out of a fit, forecasts miss the middle one by {:.1f} % "
+        "{} stays as inherited: of {} collectives, each left out of a fit, forecasts miss them by {:.1f} % "
         "with it learned, by {:.1f} % without",
         part.of, part.points, 100 * std::expm1(part.learned), 100 * std::expm1(part.prior));
   if (std::exp(lesson.sigma) > kOtherThings)

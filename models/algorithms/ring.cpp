@@ -83,9 +83,10 @@ collective::Steps ring_steps(const CollectiveJob& job) {
                          : traits.root && !traits.reduces ? 1
                                                           : 0;
   const double adding = !traits.reduces ? 0 : traits.root ? 1 : 1.0 * job.op.steps(job.ranks()) / passes;
+  const double reading = closed ? 1 : 0;
   const double share = closed ? 1 : 1.0 / job.calls;
   const double steps = job.op.steps(job.ranks()) * share;
-  if (job.one_node()) return {{steps, 0, storing, adding}, 0};
+  if (job.one_node()) return {{steps, 0, storing, adding, reading}, 0};
   const int nodes = job.communicator.nodes;
   const double between = closed ? steps * nodes / job.ranks() : (nodes - 1) * share;
   return {{steps - between, between}, one_round_s(job, activities::distance_in(job.machine)) * rounds_of(job)};
@@ -97,7 +98,11 @@ collective::Steps ring_steps(const CollectiveJob& job) {
 class BlockWork {
  public:
   BlockWork(const CollectiveJob& job, const CollectiveCost& cost)
-      : copy_(cost.copy_steps), reduce_(cost.reduce_steps), traits_(job.op.traits()), closed_(job.op.closed()) {
+      : copy_(cost.copy_steps),
+        reduce_(cost.reduce_steps),
+        read_(cost.read_steps),
+        traits_(job.op.traits()),
+        closed_(job.op.closed()) {
     if (!closed_) return;
     steps_ = job.op.steps(job.ranks());
     each_ = steps_ / passes_of(traits_);
@@ -110,15 +115,14 @@ class BlockWork {
   }
   /// The same where all blocks take each step together, and no sending step is shorter than its bytes take on the
   /// links. @param link  steps
-  [[nodiscard]] double in_step(double link) const {
-    // Blocks that store at the same time take longer. source: all_gather, reduce_scatter and all_reduce of 4 to 128 MiB
-    // on two and four H200 (calibrate/data/hgx-h200): 1 is 7 % too fast, 2 no better
-    constexpr double kStoreTogether = 1.6;
-    return sending([link](double step) { return activities::of_two_limits_s(step, link); }) + kStoreTogether * silent();
+  /// @param together  times as long as alone that the step takes which sends nothing
+  [[nodiscard]] double in_step(double link, double together) const {
+    return sending([link](double step) { return activities::of_two_limits_s(step, link); }) + together * silent();
   }
-  /// Part of all() that storing or adding makes: d ln(all) / d ln(copy_steps), or reduce_steps.
+  /// Part of all() that storing or adding makes: d ln(all) / d ln(copy_steps), or reduce_steps, read_steps.
   [[nodiscard]] double copy_share() const { return (counted(1, 0) - 0.5 * steps()) * copy_ / all(); }
   [[nodiscard]] double reduce_share() const { return (counted(0, 1) - 0.5 * steps()) * reduce_ / all(); }
+  [[nodiscard]] double read_share() const { return closed_ || root_limits() ? read_ / all() : 0; }
 
  private:
   [[nodiscard]] double plain() const { return std::max(0.0, 1 - 0.5 * (copy_ + reduce_)); }
@@ -126,28 +130,36 @@ class BlockWork {
   [[nodiscard]] double sending(Time&& time) const {
     const double copies = plain() + copy_, reduces = plain() + reduce_;
     // The slowest rank sets the pace of a chain: the root of a reduce adds and stores, and sends nothing.
-    if (!closed_) return traits_.reduces ? std::max(time(reduces), copy_ + reduce_) : time(copies);
+    if (!closed_) return traits_.reduces ? std::max(time(reduces), read_ + copy_ + reduce_) : time(copies);
     if (!traits_.reduces) return each_ * time(copies);
     if (!traits_.gathers) return time(plain()) + (each_ - 1) * time(reduces);
     return time(plain()) + (each_ - 1) * (time(reduces) + time(copies)) + time(plain() + copy_ + reduce_);
   }
   [[nodiscard]] double silent() const {
     if (!closed_) return 0;
-    return copy_ + (traits_.gathers ? 0 : reduce_);
+    return read_ + copy_ + (traits_.gathers ? 0 : reduce_);
   }
-  [[nodiscard]] bool root_limits() const { return traits_.reduces && copy_ > plain(); }
+  [[nodiscard]] bool root_limits() const { return !closed_ && traits_.reduces && read_ + copy_ > plain(); }
   /// Steps that store and that add.
   [[nodiscard]] double counted(double copy, double reduce) const {
-    if (!closed_ && root_limits()) return copy + reduce + 0.5 * (copy + reduce);
+    if (root_limits()) return copy + reduce + 0.5 * (copy + reduce);
     if (!closed_) return traits_.reduces ? reduce : copy;
     return copy * (traits_.gathers ? each_ + 1 : 1) + reduce * (traits_.reduces ? each_ : 0);
   }
 
-  double copy_, reduce_;
+  double copy_, reduce_, read_;
   double steps_ = 1, each_ = 1;  ///< sends of a part in all, and in each pass around the ring
   CollectiveTraits traits_;
   bool closed_;
 };
+
+/// Times as long as alone that blocks take which store at once. source: five operations on 1 to 24 channels of two to
+/// four H100 and H200, 256 KiB to 4 GiB: 24 blocks take 1.6 times as long in Simple and LL128; LL's lines, of which few
+/// are under way, no longer (docs/collectives.md)
+double storing_together(const collective::Choice& choice) {
+  constexpr double kOther = 0.6 / 23;
+  return choice.protocol == "LL" ? 1 : 1 + kOther * (choice.blocks - 1);
+}
 
 /// Thread blocks of ring number i. A library that builds no trees gives each ring its own.
 int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
@@ -180,6 +192,7 @@ void set_operation(const CollectiveJob& job, CollectivePlan& plan) {
   };
   add(Figure::kCopySteps, work.copy_share());
   add(Figure::kReduceSteps, work.reduce_share());
+  add(Figure::kReadSteps, work.read_share());
 }
 
 /// The ring through all nodes as one activity.
@@ -319,10 +332,11 @@ class Ring final : public TableAlgorithm {
     const BlockWork work(job, plan.cost);
     const double blocks = blocks_s(job, plan, slow), apart = activities::of_two_limits_s(blocks, plan.links_s);
     const double step_s = blocks / work.all();
-    const double together = step_s * work.in_step(plan.links_s / (work.steps() * step_s));
+    const double together =
+        step_s * work.in_step(plan.links_s / (work.steps() * step_s), storing_together(plan.choice));
     const double part_B = job.size_B / (job.op.closed() ? job.ranks() : 1) / plan.choice.blocks;
     const double rounds = std::max(1.0, part_B / round_B(job, plan.choice.protocol));
-    return apart + std::max(0.0, together - apart) * activities::share_in_step(rounds);
+    return apart + std::max(0.0, together - apart) * activities::share_in_step(rounds - 1);
   }
 };
 

@@ -51,6 +51,7 @@ void slow_down(CollectiveCost& cost, double slow, double hops) {
   cost.hop_s *= hops;
   cost.copy_s *= hops;
   cost.reduce_s *= hops;
+  cost.read_s *= hops;
   cost.channel_Bps /= slow;
 }
 
@@ -83,8 +84,10 @@ void set_step_costs(const CostRequest& request, CollectiveCost& cost) {
   };
   cost.copy_s = set(Figure::kCopy, term::kHops, key::ring_copy[request.protocol]);
   cost.reduce_s = set(Figure::kReduce, term::kHops, key::ring_reduce[request.protocol]);
+  cost.read_s = set(Figure::kRead, term::kHops, key::ring_read[request.protocol]);
   cost.copy_steps = set(Figure::kCopySteps, term::kSerialisation, key::ring_copy_steps[request.protocol]);
   cost.reduce_steps = set(Figure::kReduceSteps, term::kSerialisation, key::ring_reduce_steps[request.protocol]);
+  cost.read_steps = set(Figure::kReadSteps, term::kSerialisation, key::ring_read_steps[request.protocol]);
 }
 
 void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
@@ -228,12 +231,13 @@ std::vector<uncertainty::Term> CollectiveCost::latency_terms(const Hops& hops) c
     return one;
   };
   const double inside_s = hops.inside * hop_s, storing_s = hops.storing * copy_s, adding_s = hops.adding * reduce_s,
-               between_s = hops.between * network_hop_s;
+               reading_s = hops.reading * read_s, between_s = hops.between * network_hop_s;
   std::vector<uncertainty::Term> parts = {part(Figure::kBase, term::kBase, base_s, base_s),
                                           part(Figure::kHop, term::kHops, inside_s, inside_s),
                                           part(Figure::kSteps, term::kHops, 0, base_s + inside_s)};
   if (adding_s > 0) parts.push_back(part(Figure::kReduce, term::kHops, adding_s, adding_s));
   if (storing_s > 0) parts.push_back(part(Figure::kCopy, term::kHops, storing_s, storing_s));
+  if (reading_s > 0) parts.push_back(part(Figure::kRead, term::kHops, reading_s, reading_s));
   parts.push_back(part(Figure::kNetworkHop, term::kHops, between_s, between_s));
   return parts;
 }

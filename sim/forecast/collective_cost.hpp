@@ -14,7 +14,7 @@
 namespace linkcast::collective {
 
 /// Figures that terms of a cost are of: start-up, hop inside a node, both together, hop between nodes, storing and
-/// adding in a hop; rate of a thread block, what storing and adding take of its steps, its rate between
+/// adding in a hop; rate of a thread block, what storing, adding and loading take of its steps, its rate between
 /// nodes, what bytes take longer where there are many of these, share of the links' rate.
 enum class Figure {
   kBase,
@@ -23,18 +23,21 @@ enum class Figure {
   kNetworkHop,
   kCopy,
   kReduce,
+  kRead,
   kBlock,
   kCopySteps,
   kReduceSteps,
+  kReadSteps,
   kNetwork,
   kGrowth,
   kLinks
 };
 
 /// Hops of the first byte one after the other: inside nodes, between them; and how many of the former store what came
-/// beside sending it, or add it to their own.
+/// beside sending it, or add it to their own; steps that
+/// send nothing.
 struct Hops {
-  double inside = 0, between = 0, storing = 0, adding = 0;
+  double inside = 0, between = 0, storing = 0, adding = 0, reading = 0;
 };
 
 /// Values, and the terms of their logarithms' errors.
@@ -46,7 +49,8 @@ struct CollectiveCost {
   double link_share = 1;                                         ///< of multicast: RingLibrary::multicast_share()
   double host_wait = 1;                                          ///< RingLibrary::host_wait()
   double copy_s = 0, reduce_s = 0;                               ///< what a hop takes longer that stores, or adds
-  double copy_steps = 0, reduce_steps = 0;                       ///< key::ring_copy_steps, key::ring_reduce_steps
+  double read_s = 0;                                             ///< what the step takes that sends nothing
+  double copy_steps = 0, reduce_steps = 0, read_steps = 0;       ///< key::ring_copy_steps and so on
 
   /// In the place of the figure's terms so far.
   void set(Figure of, const std::vector<uncertainty::Term>& terms);
@@ -59,7 +63,8 @@ struct CollectiveCost {
 
   /// Latency of the first byte.
   [[nodiscard]] double latency_s(const Hops& hops) const {
-    return base_s + hops.inside * hop_s + hops.storing * copy_s + hops.adding * reduce_s + hops.between * network_hop_s;
+    return base_s + hops.inside * hop_s + hops.storing * copy_s + hops.adding * reduce_s + hops.reading * read_s +
+           hops.between * network_hop_s;
   }
   /// Its parts, with standard errors in seconds; hops between nodes last.
   [[nodiscard]] std::vector<uncertainty::Term> latency_terms(const Hops& hops) const;

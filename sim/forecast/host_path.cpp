@@ -71,7 +71,7 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
     cost.channel_Bps = share * rate.value;
     cost.set(Figure::kBlock, {term_of(uncertainty::term::kHostPath, rate, blocks)});
   }
-  cost.copy_steps = cost.reduce_steps = cost.copy_s = cost.reduce_s =
+  cost.copy_steps = cost.reduce_steps = cost.read_steps = cost.copy_s = cost.reduce_s = cost.read_s =
       0;  // all ranks keep step: add_host_hops() counts the turns
 }
 

@@ -17,9 +17,9 @@ inline double of_two_limits_s(double a_s, double b_s) {
 
 /// Thread blocks begin together and take their steps together; over the rounds they drift apart, until some are busy
 /// while others wait. @returns  of what working in step costs, the part that is left after so many rounds
-/// @source  ours, by measurement: rings and messages of two and four H200, 64 MiB to 4 GiB (docs/collectives.md)
+/// @source  ours, by measurement: rings of two to four H100 and H200, 64 MiB to 4 GiB (docs/collectives.md)
 inline double share_in_step(double rounds) {
-  constexpr double kDriftRounds = 10;  // source: as above
+  constexpr double kDriftRounds = 12;  // source: as above
   return 1 / (1 + rounds / kDriftRounds);
 }
 

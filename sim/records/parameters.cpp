@@ -110,9 +110,10 @@ struct Table {
 Table::Table() {
   using namespace key;
   for (const ParameterRow* row : kRows) add(*row);
-  for (const ProtocolRows* rows_of : {&ring_base, &ring_hop, &ring_channel, &ring_copy_steps, &ring_reduce_steps,
-                                      &ring_copy, &ring_reduce, &ring_tail, &ring_host_wait, &ring_crowding,
-                                      &tree_slowness, &network_hop, &host_base, &host_hop, &host_channel})
+  for (const ProtocolRows* rows_of :
+       {&ring_base, &ring_hop, &ring_channel, &ring_copy_steps, &ring_reduce_steps, &ring_read_steps, &ring_copy,
+        &ring_reduce, &ring_read, &ring_tail, &ring_host_wait, &ring_crowding, &tree_slowness, &network_hop, &host_base,
+        &host_hop, &host_channel})
     for (const LibraryRow& row : rows_of->all()) add(row);
 }
 

@@ -340,23 +340,34 @@ inline constexpr ProtocolRows ring_channel{
     {Prior{3.5e9, 0.5}, Prior{12e9, 0.5}, Prior{20e9, 0.4}}};  // source: as above
 // What a thread block does in a step of a ring, in parts of a step of an all_reduce of many ranks: in half of these it
 // adds what came to its own, in half of them it stores what came and sends it on. Without both a step takes
-// 1 - (copy + reduce) / 2. source: five operations by protocol, channels and size on two H100 (docs/collectives.md)
+// 1 - (copy + reduce) / 2. source: five operations by protocol, channels and size on two H200 (docs/collectives.md)
 inline constexpr ProtocolRows ring_copy_steps{
     subjects::kRing,
     {.what = "copy_steps", .unit = "1", .meaning = "NCCL: what storing takes of a step, more than sending"},
-    {Prior{0.96, 0.3}, Prior{0.51, 0.3}, Prior{0.63, 0.3}}};  // source: as above
+    {Prior{0.83, 0.3}, Prior{0.41, 0.3}, Prior{0.47, 0.3}}};  // source: as above
 inline constexpr ProtocolRows ring_reduce_steps{
     subjects::kRing,
     {.what = "reduce_steps", .unit = "1", .meaning = "NCCL: what adding takes of a step, more than sending"},
-    {Prior{0.05, 0.7}, Prior{0.41, 0.5}, Prior{0.17, 0.5}}};  // source: as above
+    {Prior{0.04, 0.7}, Prior{0.25, 0.5}, Prior{0.08, 0.5}}};  // source: as above
+// A step that only receives also waits for what it loads, which steps that send do besides. source: as above
+inline constexpr ProtocolRows ring_read_steps{
+    subjects::kRing,
+    {.what = "read_steps",
+     .unit = "1",
+     .meaning = "NCCL: what a step that sends nothing takes besides storing and adding"},
+    {Prior{0.05, 1}, Prior{0.18, 0.7}, Prior{0.14, 0.7}}};
 inline constexpr ProtocolRows ring_copy{
     subjects::kRing,
     {.what = "copy_s", .unit = "s", .meaning = "NCCL: what a hop takes longer whose block stores and sends"},
-    {Prior{0.1e-6, 1}, Prior{0.1e-6, 1}, Prior{1.6e-6, 0.7}}};  // source: as above
+    {Prior{0.1e-6, 1}, Prior{0.1e-6, 1}, Prior{1.9e-6, 0.7}}};  // source: as above
 inline constexpr ProtocolRows ring_reduce{
     subjects::kRing,
     {.what = "reduce_s", .unit = "s", .meaning = "NCCL: what a hop takes longer whose block adds what came"},
     {Prior{0.1e-6, 1}, Prior{1e-6, 0.7}, Prior{0.1e-6, 1}}};  // source: as above
+inline constexpr ProtocolRows ring_read{
+    subjects::kRing,
+    {.what = "read_s", .unit = "s", .meaning = "NCCL: what the step takes at least that sends nothing"},
+    {Prior{0.05e-6, 1}, Prior{0.1e-6, 1}, Prior{2.5e-6, 0.7}}};  // source: as above
 // A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
 // P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
 inline constexpr ProtocolRows ring_tail{subjects::kRing,

@@ -32,7 +32,8 @@ const std::map<std::string, double> kTruth = {
     {"ring.Simple@2.18.base_s", 12e-6},      {"ring.Simple@2.18.hop_s", 2.6e-6},
     {"ring.Simple@2.18.copy_s", 2.2e-6},     {"ring.Simple@2.18.reduce_s", 0.3e-6},
     {"ring.Simple@2.18.channel_Bps", 27e9},  {"ring.Simple@2.18.copy_steps", 0.48},
-    {"ring.Simple@2.18.reduce_steps", 0.23}, {"sendrecv@2.18.base_s", 14e-6},
+    {"ring.Simple@2.18.reduce_steps", 0.23}, {"ring.Simple@2.18.read_steps", 0.3},
+    {"ring.Simple@2.18.read_s", 1.7e-6},     {"sendrecv@2.18.base_s", 14e-6},
     {"sendrecv@2.18.channel_Bps", 25e9},     {"sendrecv@2.18.unidirectional", 1.2}};
 
 Calibration truth() {

@@ -137,8 +137,8 @@ TEST_CASE("parts of a library that data make no better stay as they were", "[uni
   REQUIRE(left.size() == 1);
   CHECK(left[0].of == "nccl.sendrecv@2.27");
   CHECK(left[0].points == 9);
-  CHECK_THAT(left[0].prior, WithinRel(0.06, 1e-9));
-  CHECK(left[0].learned > 0.07);  // towards 0.03, their mean, as far as Huber's loss pulls
+  CHECK_THAT(left[0].prior, WithinRel(0.08, 1e-9));
+  CHECK(left[0].learned > 0.1);  // towards 0.03, two thirds' mean, as far as Huber's loss pulls
   CHECK(left[0].unknowns == std::vector<std::size_t>{1});
   // the prior is what the data show: learning it again is no worse
   parts.unknowns[0].prior.value = 1.5;
