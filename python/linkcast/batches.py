@@ -1,12 +1,13 @@
 """Many questions at once, on threads of this process, each with platforms of its own."""
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import engine
+from . import engine, kinds
 from .answers import Answers, Failure
 from .errors import InputError
 from .platform import answer_of, plain_query
@@ -58,17 +59,30 @@ def _numbers_of(key: str, values: Any) -> numpy.ndarray[Any, Any]:
     return numbers
 
 
+def _check_results(kind: str, results: Sequence[str]) -> None:
+    """@raises InputError  no answer of this kind has such a key; another kind is refused where it is asked"""
+    if kind not in kinds.BY_NAME:
+        return
+    known = kinds.BY_NAME[kind].__annotations__
+    for key in results:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            meant = f" (did you mean '{near[0]}'?)" if near else ""
+            raise InputError(f"results: '{key}' is no key of an answer of {kind}{meant}")
+
+
 def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:
     """Numbers of many answers to one query whose keys have other numbers each time: what a batch of them says.
 
     @param columns  of each key that varies its numbers, one a query: src=[0, 1], dst=[1, 0], size_B=numpy.array(...)
     @param results  keys of numbers of the answers. @returns  an array of each; NaN where an answer has no such number
-    @raises InputError  a column holds something else than one finite number a query; a query cannot be answered, says which"""
+    @raises InputError  no answer has such a key; a column holds something else than one finite number a query; a query cannot be answered, says which"""
     if isinstance(results, str):
         raise InputError(f"results: must be a list of keys: [{results!r}]")
     if not results:
         raise InputError("results: give a key of answers, e.g. time_s")
     plain = plain_query(query)
+    _check_results(str(plain.get("kind")), results)
     given = [(key.removesuffix("_"), _numbers_of(key, values)) for key, values in columns.items()]
     if not given:
         raise InputError("columns: give a key and its numbers, e.g. size_B=[1024, 2048]")

@@ -215,6 +215,10 @@ class Batches(InFolder):
         for results in ("time_s", []):
             with self.assertRaisesRegex(linkcast.InputError, "^results: "):
                 linkcast.arrays(copy, results, src=[0], size_B=[1])
+        for key, what in (("time", "'time' is no key of an answer of p2p .did you mean 'time_s'?"), ("bandwidth_bps", ".* .did you mean 'bandwidth_Bps'"),
+                          ("colour", "'colour' is no key of an answer of p2p$")):
+            with self.assertRaisesRegex(linkcast.InputError, "^results: " + what):
+                linkcast.arrays(copy, ["time_s", key], src=[0], size_B=[1])
         whole = numpy.ma.masked_array([1.0, 2.0])  # of which none is masked
         self.assertEqual(len(linkcast.arrays(copy, src=[0, 0], size_B=whole)["time_s"]), 2)
         self.assertEqual(len(linkcast.arrays(copy, src=[], size_B=[])["time_s"]), 0)
