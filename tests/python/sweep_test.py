@@ -11,7 +11,7 @@ import unittest
 from program import PROGRAM, PYTHON, ROOT, InFolder, answers, has, main, run
 
 sys.path.insert(0, str(ROOT / "python"))
-from linkcast_programs.sweep import progress  # noqa: E402
+from linkcast_programs.sweep import progress, questions  # noqa: E402
 
 BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce"},
         "axes": {"gpus": [[0, 1], [0, 1, 2, 3, 4]], "size_B": ["1MiB", "64MiB"]}}
@@ -41,6 +41,15 @@ class Pace(unittest.TestCase):
         self.assertEqual(self.rate_of([(0.1, 5)]), 0)
         self.assertAlmostEqual(self.rate_of([(4, 2)]), 0.5)
         self.assertAlmostEqual(self.rate_of([(9, 1), (3, 2)]), 0.25)  # of few the slowest counts
+
+
+class Estimate(unittest.TestCase):
+    def test_a_stall_is_no_work(self):
+        self.assertAlmostEqual(questions.mean_without_stall([0.1] * 31 + [60]), 0.1)
+        self.assertAlmostEqual(questions.mean_without_stall([0.1] * 30 + [5, 5]), (3 + 10) / 32)
+
+    def test_of_few_the_slow_one_counts(self):
+        self.assertAlmostEqual(questions.mean_without_stall([1, 60]), 30.5)
 
 
 class Study(InFolder):
