@@ -16,7 +16,7 @@ try:
 
     from . import draw
 except ImportError as missing:
-    sys.exit(f"error: the Python package {missing.name} is needed: run .ci/prepare")
+    sys.exit(f"error: the Python package {missing.name} is needed: pip install {missing.name}, or .ci/prepare in a checkout")
 from ..units import size_text
 from .points import GalleryError, panel_series, read_json
 

@@ -12,7 +12,7 @@ try:
     from .machine import add_machine
     from .page import Section, render
 except ImportError as missing:
-    sys.exit(f"error: the Python package {missing.name} is needed: run .ci/prepare")
+    sys.exit(f"error: the Python package {missing.name} is needed: pip install {missing.name}, or .ci/prepare in a checkout")
 from ..records import InputError, Node, parse, read_text, write_atomically
 
 ALLOWED = ("results of predict, replay, rings, routes, place, show, whatif, schedule, wiring, diagnose and validate with --json, answers of "

@@ -44,7 +44,7 @@ class DaskWorkers:
         try:
             from distributed import Client
         except ImportError:
-            raise InputError("--scheduler: needs the Python package distributed: run .ci/prepare") from None
+            raise InputError("--scheduler: needs the Python package distributed: pip install distributed, or .ci/prepare in a checkout") from None
         if not ADDRESS.fullmatch(address):
             raise InputError(f"--scheduler: '{address}' is no address of a Dask scheduler: write tcp://HOST:PORT")
         for name in ("distributed", "tornado", "asyncio"):  # what matters is said in one line here

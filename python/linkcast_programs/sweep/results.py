@@ -45,7 +45,7 @@ def _parquet_file(stack: ExitStack, folder: Path) -> IO[bytes] | None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        print("warning: the Python package pyarrow is not installed (.ci/prepare installs it): no table.parquet", file=sys.stderr)
+        print("warning: the Python package pyarrow is not installed (pip install pyarrow): no table.parquet", file=sys.stderr)
         return None
     return stack.enter_context(atomic_file(folder / "table.parquet"))
 
