@@ -17,30 +17,47 @@ double time_of(Json query, const std::vector<std::string>& edits) {
   return query::answer(catalogue(), query).at("time_s").get<double>();
 }
 
-/// Peer copies of every pair of NVLink neighbours of a P100 DGX-1, "measured" on the machine with these edits.
-Measurement copies(const std::vector<std::string>& edits) {
+/// A copy "measured" on the machine with these edits.
+MeasuredPoint copy(const std::string& platform, int from, int to, const std::vector<std::string>& edits) {
+  MeasuredPoint point;
+  point.source = "gpu" + std::to_string(from);
+  point.target = "gpu" + std::to_string(to);
+  point.transport = from == to ? "local" : "peer";
+  point.size_B = 67108864;
+  point.time_s = {time_of({{"kind", "p2p"},
+                           {"platform", platform},
+                           {"src", point.source},
+                           {"dst", point.target},
+                           {"size_B", point.size_B},
+                           {"transport", point.transport}},
+                          edits)};
+  return point;
+}
+
+Measurement copies_of(const std::string& platform) {
   Measurement measurement;
-  measurement.topology = "p100-dgx1";
+  measurement.topology = platform;
   measurement.bench = "p2p_copy";
   measurement.timing = "back_to_back";
+  return measurement;
+}
+
+/// Peer copies of every pair of NVLink neighbours of a P100 DGX-1.
+Measurement copies(const std::vector<std::string>& edits) {
+  Measurement measurement = copies_of("p100-dgx1");
   const Platform& platform = catalogue().machine("p100-dgx1")->platform();
   for (int from = 0; from < 8; ++from)
-    for (int to = 0; to < 8; ++to) {
-      if (from == to || platform.topology().direct(platform.gpu(from), platform.gpu(to)) == nullptr) continue;
-      MeasuredPoint point;
-      point.source = "gpu" + std::to_string(from);
-      point.target = "gpu" + std::to_string(to);
-      point.transport = "peer";
-      point.size_B = 67108864;
-      point.time_s = {time_of({{"kind", "p2p"},
-                               {"platform", "p100-dgx1"},
-                               {"src", point.source},
-                               {"dst", point.target},
-                               {"size_B", point.size_B},
-                               {"transport", "peer"}},
-                              edits)};
-      measurement.points.push_back(point);
-    }
+    for (int to = 0; to < 8; ++to)
+      if (from != to && platform.topology().direct(platform.gpu(from), platform.gpu(to)) != nullptr)
+        measurement.points.push_back(copy("p100-dgx1", from, to, edits));
+  return measurement;
+}
+
+/// Copies between four GPUs of an HGX H100, and inside each.
+Measurement switched_copies(const std::vector<std::string>& edits) {
+  Measurement measurement = copies_of("hgx-h100");
+  for (int from = 0; from < 4; ++from)
+    for (int to = 0; to < 4; ++to) measurement.points.push_back(copy("hgx-h100", from, to, edits));
   return measurement;
 }
 
@@ -99,6 +116,20 @@ TEST_CASE("diagnose: one slow cable is named", "[diagnose]") {
   REQUIRE(first.candidates.size() == 1);
   CHECK(first.candidates[0].part == "gpu0-gpu4");
   CHECK(first.candidates[0].times == Approx(2).epsilon(0.07));  // the next degree
+}
+
+TEST_CASE("diagnose: links of one GPU at half of their rate are no slow GPU", "[diagnose]") {
+  std::vector<std::string> half;
+  for (int plane = 0; plane < 4; ++plane) half.push_back("scale gpu2-nvs" + std::to_string(plane) + ":0.5");
+  for (const bool links : {true, false}) {
+    const diagnosis::Diagnosis found = of(switched_copies(links ? half : std::vector<std::string>{"slow gpu2:2"}));
+    REQUIRE(!diagnosis::likely_kinds(found).empty());
+    const diagnosis::RankedKind first = diagnosis::likely_kinds(found).front();
+    CHECK(first.kind == (links ? CauseKind::kLinks : CauseKind::kGpu));
+    REQUIRE(first.candidates.size() == 1);
+    CHECK(first.candidates[0].part == (links ? "links of gpu2" : "gpu2"));
+    CHECK(first.candidates[0].times == Approx(2).epsilon(0.07));  // the next degree
+  }
 }
 
 TEST_CASE("diagnose: a cable that lost a tenth is found beside its neighbours", "[diagnose]") {

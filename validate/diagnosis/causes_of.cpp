@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -101,6 +102,8 @@ class Causes {
   /// NVLinks and their like: some of a bundle gone, or all of it slower (packets sent again, lanes lost).
   void add_links();
   void add_link(const Cable& cable, const std::string& part);
+  /// All that joins a GPU to NVSwitches slower.
+  void add_links_of(const std::string& gpu, const std::vector<std::string>& cables);
   /// Every cable of a kind slower.
   void add_all_of(CauseKind kind, const std::string& cable);
   /// PCIe: half, a quarter, ... of the lanes, or an older generation, of one cable or of all.
@@ -145,8 +148,18 @@ void Causes::add_link(const Cable& cable, const std::string& part) {
   });
 }
 
+void Causes::add_links_of(const std::string& gpu, const std::vector<std::string>& cables) {
+  const std::string part = "links of " + gpu;
+  add_graded(CauseKind::kLinks, part, part + " slower", [cables](double times) {
+    std::vector<std::string> edits;
+    for (const std::string& cable : cables) edits.push_back("scale " + cable + ":" + factor_text(1 / times));
+    return edits;
+  });
+}
+
 void Causes::add_links() {
   std::set<std::string> kinds;
+  std::map<int, std::vector<std::string>> to_switches;  // cables by GPU
   std::set<std::pair<int, int>> planes;  // stripes over the planes of an NVSwitch are equal: one of each size is enough
   for (const Cable& cable : wiring_.cables) {
     const CableKind* kind = find_cable_kind(cable.kind);
@@ -159,7 +172,10 @@ void Causes::add_links() {
       add_link(cable, cable.id);
     else if (planes.emplace(gpu, cable.count).second)
       add_link(cable, "links of " + device(gpu).id);
+    if (!between) to_switches[gpu].push_back(cable.id);
   }
+  if (inside_)
+    for (const auto& [gpu, cables] : to_switches) add_links_of(device(gpu).id, cables);
   for (const std::string& kind : kinds) add_all_of(CauseKind::kLinks, kind);
 }
 
