@@ -359,7 +359,7 @@ std::string what_to_measure(const Topology& topology) {
   const bool amd = maker_of(topology) == "amd";
   return std::string("measure: ") +
          (amd ? "osu_bw and osu_latency between two GPUs (D D)" : "p2pBandwidthLatencyTest or nvbandwidth") + " on " +
-         topology.name + ", then 'linkcast import' and 'linkcast calibrate fit' (docs/start.md)";
+         topology.name + " (docs/start.md)";
 }
 
 /// Machines that parameters were taken from, in the order of the list.
@@ -390,8 +390,7 @@ std::string unmeasured_note(const Topology& topology, const Calibration& calibra
          (from.empty() ? "figures are those of data sheets and tables, as the nearest machine, " +
                              machines.front().calibration.name + (alike.empty() ? "" : " (" + alike + ")") +
                              ", has none of its kinds of cables and copies"
-                       : "figures are inherited from " + from +
-                             ", at their share of nominal rates, or those of data sheets and tables") +
+                       : "figures are inherited from " + from + ", scaled by nominal rates") +
          "; " + what_to_measure(topology);
 }
 
