@@ -381,7 +381,7 @@ HttpReply Service::dispatch(HttpRequest& request) {
     return error_reply(401, "header Authorization: Bearer TOKEN is missing or wrong");
   if (request.read_body) request.body = request.read_body();
   if (names_node(request.path)) return node(request);
-  if (known == nullptr) return error_reply(404, "no such path; see docs/schedulers.md");
+  if (known == nullptr) return error_reply(404, "no such path: GET /docs lists them");
   if (request.method != known->method && !(request.method == "HEAD" && *known->method == 'G'))
     return error_reply(405, request.path + " takes " + known->method);
   return known->reply(*this, request);

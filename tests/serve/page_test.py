@@ -216,6 +216,28 @@ class Page(unittest.TestCase):
                 browser.type(name, right)
                 browser.wait("document.querySelector('.error') === null && document.querySelector('.time') !== null")
 
+    def test_a_machine_that_is_none_leaves_no_empty_boxes(self):
+        browser = self.open("platform=no-such&op=all_reduce&size=1MiB")
+        self.assertIn("no-such", browser.text(".error"))
+        self.assertEqual([browser.driver.find_element(By.ID, name).is_displayed() for name in ("machine", "curve", "answer")], [False, False, True])
+        self.assertTrue(self.open("platform=p100-dgx1&op=all_reduce&size=1MiB").driver.find_element(By.ID, "machine").is_displayed())
+
+    def test_terms_are_readable_on_a_phone(self):
+        """Heads stand apart, and a term next to its colour."""
+        words = """(() => { const range = document.createRange(); const of = (cell) => { range.selectNodeContents(cell); return range.getBoundingClientRect(); };
+            const heads = [...document.querySelectorAll('#answer th')].map(of);
+            const apart = heads.slice(1).map((head, i) => head.left - heads[i].right);
+            const high = [...document.querySelectorAll('#answer td:first-child')].map((cell) => of(cell).height);
+            return [Math.min(...apart), Math.max(...high), parseFloat(getComputedStyle(document.querySelector('#answer td')).fontSize)]; })()"""
+        for width in (1280, 390):
+            with self.subTest(width=width):
+                self.browser.size(width, 900)
+                apart, high, letter = self.open("platform=leonardo&op=alltoall&size=1MiB&nodes=16").script(words)
+                self.assertGreater(apart, letter / 3)
+                self.assertLess(high, 2 * letter)
+        self.browser.size(1280, 900)
+
+    def test_wrong_edits_are_named(self):
         self.assertIn("gpu0-gpu9", self.open("platform=v100-dgx1&op=all_reduce&size=1MiB&edit=remove+gpu0-gpu9").text(".error"))
         self.assertIn("no-such", self.open("platform=no-such&op=all_reduce&size=1MiB").text(".error"))
 

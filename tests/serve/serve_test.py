@@ -115,7 +115,7 @@ class Answers(Served):
         self.assertEqual(status, 200, answer)
 
     def test_paths_and_methods(self):
-        self.refused(404, "/v1/places", PLACE, "no such path")
+        self.refused(404, "/v1/places", PLACE, "no such path: GET /docs lists them")
         self.refused(404, "/none", None, "no such path", method="GET")
         self.refused(405, "/v1/place", None, "takes POST", method="GET")
         self.refused(405, "/metrics", "", "takes GET")
