@@ -20,15 +20,14 @@ std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int le
 }
 
 CollectiveRanks read_ranks(const catalogue::Machine& machine, ObjectReader& r) {
+  if (r.has("gpus_per_node") && !r.has("nodes")) r.fail("gpus_per_node", "needs nodes");
   const int nodes = r.optional<int>("nodes").value_or(1);
-  if (nodes == 1) {
-    const Platform& node = machine.platform();
-    return {machine.lone_node(), 1, r.has("nodes") ? read_gpus_of_each(r, node, 2) : activities::read_gpus(r, node, 2)};
-  }
+  if (nodes == 1) return {machine.lone_node(), 1, read_gpus_of_each(r, machine.platform(), 2)};
   const Cluster& cluster = machine.cluster();
   if (nodes < 1 || nodes > cluster.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) +
-                        ", as many as the fabric joins; edit 'network NAME:nodes=N' makes a larger one");
+                        ", as many as the fabric joins; edit 'network NAME:nodes=" + std::to_string(nodes) +
+                        "' makes a larger one, NAME of 'linkcast list networks'");
   return {cluster, nodes, read_gpus_of_each(r, cluster.node(), 1)};
 }
 

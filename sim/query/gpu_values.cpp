@@ -18,6 +18,7 @@ Json device_value(const Json& value, const Topology& topology) {
 /// @param strict  a text must name a GPU
 Json list_value(const Json& value, const Topology& topology, bool strict) {
   const Json given = value.is_string() ? Json::array({value}) : value;
+  if (!given.is_array() && strict) throw InputError("must be an array of GPUs, e.g. [0, 1] or \"0-3\"");
   if (!given.is_array()) return value;  // its reader says what it must be
   Json list = Json::array();
   for (const Json& one : given) {

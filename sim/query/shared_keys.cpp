@@ -181,7 +181,7 @@ const KeyTable& member_keys() {
                                   .type = ValueType::kWholes,
                                   .help = "members in rank order, of each node, e.g. 0-3 or 0,1,4,5; also UUIDs and "
                                           "PCI bus ids",
-                                  .unless = "nodes",
+                                  .unset = "all of a node",
                                   .gpus = GpuNames::kList,
                                   .example = "[0, 1]",
                                   .excludes = {"gpus_per_node"},
@@ -196,7 +196,7 @@ const KeyTable& member_keys() {
                                  {.name = "gpus_per_node",
                                   .type = ValueType::kWhole,
                                   .help = "instead of gpus: the first GPUs of each node",
-                                  .unset = "with nodes and without gpus: all",
+                                  .unset = "all",
                                   .least = 1,
                                   .example = "4",
                                   .needs = {"nodes"},

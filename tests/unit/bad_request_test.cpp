@@ -128,6 +128,9 @@ TEST_CASE("wrong collectives", "[unit][bad_input]") {
        {reduce + "--gpus 0-3 --library nccl-2.3 --protocol LL256", "command line: protocol 'LL256': nccl-2.3 has "},
        {reduce + "--gpus 0-3 --library nccl-2.3 --protocol LL128", "command line: protocol 'LL128': nccl-2.3 has "},
        {reduce + "--gpus 0-3 --algorithm star", "--algorithm: 'star' is not allowed: one of "},
+       {"predict collective --platform alps --op all_reduce --size 1MiB --nodes 99999",
+        "--nodes: must be 1 to 2688, as many as the fabric joins; edit 'network NAME:nodes=99999' makes a larger one, "
+        "NAME of 'linkcast list networks'\n"},
        {"rings --platform p100-dgx1 --gpus 1", "--gpus: needs at least 2 GPUs\n"},
        {"rings --platform p100-dgx1 --gpus 1-8", "--gpus: 8 is no GPU of p100-dgx1: 0 to 7\n"}});
 }

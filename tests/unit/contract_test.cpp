@@ -85,6 +85,24 @@ TEST_CASE("keys of the other kinds", "[unit][contract]") {
   }
 }
 
+TEST_CASE("a collective without members is of all GPUs of a node", "[unit][contract]") {
+  Json all{{"kind", "collective"}, {"platform", "p100-dgx1"}, {"op", "all_reduce"}, {"size_B", 1e6}};
+  for (const char* kind : {"collective", "rings"}) {
+    all["kind"] = kind;
+    Json named = all;
+    named["gpus"] = {0, 1, 2, 3, 4, 5, 6, 7};
+    Json plain = test::ask(all), long_one = test::ask(named);
+    CHECK(plain.at("ranks") == 8);
+    for (Json* one : {&plain, &long_one}) one->erase("inputs");
+    CHECK(plain == long_one);
+  }
+  all["gpus_per_node"] = 4;
+  CHECK(query::answer(catalogue(), all)["error"].get<std::string>().ends_with("gpus_per_node: needs nodes"));
+  CHECK(run_program("predict collective --platform p100-dgx1 --op all_reduce --size 1MiB").out ==
+        run_program("predict collective --platform p100-dgx1 --gpus 0-7 --op all_reduce --size 1MiB").out);
+  CHECK(run_program("rings --platform p100-dgx1").out == run_program("rings --platform p100-dgx1 --gpus 0-7").out);
+}
+
 TEST_CASE("every result embeds what it was computed from", "[unit][contract]") {
   const std::string query = R"({"id":1,"platform":"dgx2","kind":"p2p","src":"gpu0","dst":"gpu1","size_B":1000})";
   const Json result = ask(query);
