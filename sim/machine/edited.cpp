@@ -8,6 +8,7 @@
 
 #include "sim/base/parse.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/edit.hpp"
 #include "sim/machine/edited_links.hpp"
 #include "sim/machine/edited_network.hpp"
@@ -257,6 +258,14 @@ void Editor::remove(const Edit& edit) {
   reindex();
 }
 
+/// Kinds that the name leaves open, the newest first: nvlink5, nvlink4, ... of nvlink.
+std::vector<std::string> generations_of(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const CableKind& row : kCableKinds)
+    if (row.generation > 0 && row.name.starts_with(kind)) names.emplace(names.begin(), row.name);
+  return names;
+}
+
 BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
   if (!find_cable_kind(kind))
     refuse(edit,
@@ -270,8 +279,8 @@ BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
   if (const CableKind* row = find_cable_kind(kind); !offer && row->family == CableFamily::kPcie && row->rate_Bps > 0)
     offer = KindOffer{"", {16 * row->rate_Bps}, {}};
   if (!offer)
-    refuse(edit, "no platform here has cables of the kind " + kind + ": say its rate with set kind=" + kind +
-                     ":bandwidth=RATE; here are " + listed(kinds()));
+    refuse(edit, "no platform here has cables of the kind " + kind + did_you_mean(kind, generations_of(kind)) +
+                     ": say its rate with set kind=" + kind + ":bandwidth=RATE; here are " + listed(kinds()));
   for (auto& [name, parameter] : offer->parameters) {
     if (!own) {
       parameter.provenance = "edited: as on " + offer->platform;

@@ -176,6 +176,11 @@ void put_costs(const Network& network, double port_Bps, Calibration& calibration
         calibration);
 }
 
+/// Asks for the number of nodes, from which the other keys follow.
+std::string ask_with_nodes(const std::string& generator) {
+  return "; edit 'fabric " + generator + ":nodes=N' says which keys N nodes take";
+}
+
 }  // namespace
 
 std::string summary_of(const Network& network) {
@@ -254,7 +259,10 @@ void edit_oversubscription(const Edit& edit, Topology& topology) {
     set_source(edit, fabric);
     return;
   }
-  refuse(edit, "the fabric of " + topology.name + " (" + fabric.value("generator", "") +
+  const std::string generator = fabric.value("generator", "");
+  if (generator == "rail_optimized" || generator == "fat_tree")
+    refuse(edit, "the fabric is not whole" + ask_with_nodes(generator));
+  refuse(edit, "the fabric of " + topology.name + " (" + generator +
                    ") has no leaves with cables up: rail_optimized and fat_tree have");
 }
 
@@ -290,9 +298,9 @@ std::string what_fits(const Edit& edit, const Topology& topology) {
   const auto names = [](const auto& keys, const std::string& key) {
     return std::any_of(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
   };
-  if (edit.verb != EditVerb::kFabric || !names(edit.values, "nodes") ||
-      std::none_of(generators.begin(), generators.end(), is_it) || whole_number(text_of(fabric["nodes"])) < 1)
-    return "";
+  if (edit.verb != EditVerb::kFabric || std::none_of(generators.begin(), generators.end(), is_it)) return "";
+  if (!names(edit.values, "nodes")) return ask_with_nodes(edit.subject);
+  if (whole_number(text_of(fabric["nodes"])) < 1) return "";
   auto keys = sized_keys(fabric, static_cast<int>(joined_nics(topology).size()));
   std::vector<std::string> missing;
   for (const auto& [key, value] : keys)

@@ -275,7 +275,6 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
       {p,
        {"set kind=nvlink1:bandwidth=1GB/s", "set kind=nvlink1:bandwidth=2GB/s"},
        "edit 'set kind=nvlink1:bandwidth=2GB/s': 'nvlink1' is given twice"},
-      {p, {"fabric dragonfly"}, "edit 'fabric dragonfly':/fabric/switches_per_node: missing key"},
       {"alps", {"fabric ring:nodes=4"}, "edit 'fabric ring:nodes=4':/fabric/generator: 'ring' is not allowed"},
       {"alps", {"fabric dragonfly:nodes=" + endless}, "edit 'fabric dragonfly:nodes=1x1"},
       {"alps", {"fabric dragonfly:nodes"}, "edit 'fabric dragonfly:nodes': 'nodes' is not key=value"},
@@ -287,6 +286,28 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
     INFO(error);
     CHECK(error.substr(0, expected.size()) == expected);
     CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("a refused edit says which would do", "[unit][edit]") {
+  const std::vector<std::tuple<std::string, Texts, std::string>> rows = {
+      {"p100-dgx1",
+       {"fabric dragonfly"},
+       "edit 'fabric dragonfly':/fabric/switches_per_node: missing key; edit 'fabric dragonfly:nodes=N' says which "
+       "keys N nodes take"},
+      {"hgx-h100",
+       {"fabric fat_tree", "oversubscription 2"},
+       "edit 'oversubscription 2': the fabric is not whole; edit 'fabric fat_tree:nodes=N' says which keys N nodes "
+       "take"},
+      {"p100-dgx1",
+       {"add gpu0-gpu5:nvlink"},
+       "edit 'add gpu0-gpu5:nvlink': no platform here has cables of the kind nvlink (did you mean 'nvlink5', "
+       "'nvlink4', "
+       "'nvlink3', 'nvlink2' or 'nvlink1'?): say its rate"}};
+  for (const auto& [platform, edits, expected] : rows) {
+    const std::string error = error_of(platform, edits);
+    INFO(error);
+    CHECK(error.substr(0, expected.size()) == expected);
   }
 }
 
