@@ -47,6 +47,7 @@ void print_recorded_steps(const Json& result) {
   table.push_back(step_row("median", result["recorded_step_time_s"], result["step_time_s"]));
   std::cout << '\n';
   print_table(table);
+  std::cout << "recorded steps hold what recording cost, forecasts do not: docs/step.md\n";
 }
 
 /// Time of each kind of collective.
