@@ -11,6 +11,7 @@
 #include "sim/plan/channel_flows.hpp"
 #include "sim/plan/message_rates.hpp"
 #include "sim/plan/message_ways.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/plan/two_limits.hpp"
 
 namespace linkcast {
@@ -118,42 +119,67 @@ void plan_between(const CollectiveJob& job, Group& group, activities::ClusterPro
 }
 
 /// Channels of a group's messages on the first and the last link of each way: behind switches all of a GPU queue for
-/// one link, where GPUs are joined directly those to each other GPU have links of their own.
+/// one link, where GPUs are joined directly those to each other GPU have links of their own. Receivers that load send
+/// a request for each line back.
 class Queues {
  public:
   Queues(const CollectiveJob& job, const std::vector<activities::MessageRates::Sent>& sent,
          const activities::MessageRates& rates)
       : job_(job) {
-    for (const auto& one : sent)
-      if (const auto& route = way_of(one); route && !route->links.empty()) {
-        on_link_[route->links.front()] += rates.channels(one.choice);
-        if (route->links.size() > 1) on_link_[route->links.back()] += rates.channels(one.choice);
-      }
+    for (const auto& one : sent) {
+      const double channels = rates.channels(one.choice);
+      add(route_of(one.message.from, one.message.to), channels, data_);
+      if (loaded(one))
+        add(route_of(one.message.to, one.message.from), channels * activities::kernel_request_share(), requests_);
+    }
   }
   /// The longer of both queues; 0 where no route is direct.
   [[nodiscard]] double of(const activities::MessageRates::Sent& one) const {
-    const auto ends = ends_of(one);
+    const auto ends = ends_of(one, true);
     return std::max(ends.first, ends.second);
   }
   /// The shorter: above the channels of the message its sender sends to several, and its receiver gets from several.
   [[nodiscard]] double shorter_of(const activities::MessageRates::Sent& one) const {
-    const auto ends = ends_of(one);
+    const auto ends = ends_of(one, false);
     return std::min(ends.first, ends.second);
   }
 
  private:
-  [[nodiscard]] std::pair<double, double> ends_of(const activities::MessageRates::Sent& one) const {
-    const auto& route = way_of(one);
-    if (!route || route->links.empty()) return {0, 0};
-    return {on_link_.at(route->links.front()), on_link_.at(route->links.back())};
+  using OnLinks = std::map<int, double>;
+
+  static void add(const std::optional<Route>& route, double channels, OnLinks& on_links) {
+    if (!route || route->links.empty()) return;
+    on_links[route->links.front()] += channels;
+    if (route->links.size() > 1) on_links[route->links.back()] += channels;
   }
-  [[nodiscard]] const std::optional<Route>& way_of(const activities::MessageRates::Sent& one) const {
+  /// Between two A100 Simple's bytes stay in the sender's memory until the receiver loads them; other GPUs store.
+  /// source: models/libraries/SOURCES.md, "Graph era: messages"
+  [[nodiscard]] bool loaded(const activities::MessageRates::Sent& one) const {
+    constexpr int kLoads = 80;  // compute capability
+    const auto loads = [&](int rank) {
+      const int gpu = job_.node().gpu(job_.communicator.gpus[at(rank)]);
+      return job_.node().topology().devices[at(gpu)].sm == kLoads;
+    };
+    const auto& route = route_of(one.message.from, one.message.to);
+    return one.choice.protocol == "Simple" && loads(one.message.from) && loads(one.message.to) && route &&
+           job_.node().accelerators_only(route->links);
+  }
+  [[nodiscard]] std::pair<double, double> ends_of(const activities::MessageRates::Sent& one, bool requests) const {
+    const auto& route = route_of(one.message.from, one.message.to);
+    if (!route || route->links.empty()) return {0, 0};
+    const auto on = [&](int link) {
+      const auto asked = requests_.find(link);
+      return data_.at(link) + (requests && asked != requests_.end() ? asked->second : 0);
+    };
+    return {on(route->links.front()), on(route->links.back())};
+  }
+  [[nodiscard]] const std::optional<Route>& route_of(int from, int to) const {
     const auto gpu = [&](int rank) { return job_.node().gpu(job_.communicator.gpus[at(rank)]); };
-    return job_.node().peer_route(gpu(one.message.from), gpu(one.message.to));
+    return job_.node().peer_route(gpu(from), gpu(to));
   }
 
   const CollectiveJob& job_;
-  std::map<int, double> on_link_;
+  OnLinks data_, requests_;
 };
 
 void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
