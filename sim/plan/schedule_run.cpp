@@ -263,9 +263,9 @@ void add_all(const Schedule& schedule, Steps& steps) {
   }
 }
 
-ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
+ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most) {
   ScheduleTimes times;
-  ClusterProblem problem(job.cluster, most_ways);
+  ClusterProblem problem(job.cluster, most);
   Steps steps(job, problem, times, true);
   add_all(schedule, steps);
   steps.run(solver);
@@ -288,15 +288,14 @@ void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.delay_error = std::max(sum.delay_error, part.delay_error);
 }
 
-void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const Stratum& group, int most,
-               ScheduleTimes& times) {
+void run_group(const ScheduleJob& job, const Phase& phase, const Stratum& group, int most, ScheduleTimes& times) {
   const int begin = group.index * phase.at_once;
   const int rounds = std::min(phase.at_once, phase.rounds - begin);
+  const std::vector<Stratum> some = strata(rounds, most, job.per_node - 1);
   ScheduleTimes part;
-  ClusterProblem problem(job.cluster, most_ways);
+  ClusterProblem problem(job.cluster, ways_for(static_cast<double>(some.size()) * messages_a_round(phase)));
   Steps steps(job, problem, part, false);
-  for (const Stratum& round : strata(rounds, most, job.per_node - 1))
-    steps.add(phase, begin + round.index, round.weight, round.index);
+  for (const Stratum& round : some) steps.add(phase, begin + round.index, round.weight, round.index);
   steps.count(group.weight, phase.alike);
   add_times(part, times);
 }
@@ -307,9 +306,9 @@ void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const 
 }
 
 /// As if all ranks waited for each other after each group of rounds.
-void run_phase(const ScheduleJob& job, int most_ways, const Phase& phase, double budget, ScheduleTimes& times) {
+void run_phase(const ScheduleJob& job, const Phase& phase, double budget, ScheduleTimes& times) {
   if (phase.rounds == 0) return;
-  if (phase.alike) return run_group(job, most_ways, phase, {0, static_cast<double>(phase.rounds)}, 1, times);
+  if (phase.alike) return run_group(job, phase, {0, static_cast<double>(phase.rounds)}, 1, times);
   const double a_round = messages_a_round(phase);
   const bool doubling = phase.at_once == 1 && phase.rounds <= kDoublings;
   if (a_round * std::min(phase.rounds, doubling ? kDoublings : kFewestRounds) > (doubling ? 2 * kSteady : budget))
@@ -318,13 +317,13 @@ void run_phase(const ScheduleJob& job, int most_ways, const Phase& phase, double
       doubling ? phase.rounds : std::max(1, static_cast<int>(std::min<double>(budget / a_round, phase.rounds)));
   const int groups = std::min(groups_of(phase), std::max(1, samples / std::min(phase.at_once, kFewestRounds)));
   for (const Stratum& group : strata(groups_of(phase), groups, job.per_node - 1))
-    run_group(job, most_ways, phase, group, std::max(1, samples / groups), times);
+    run_group(job, phase, group, std::max(1, samples / groups), times);
 }
 
-ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int most_ways) {
+ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule) {
   ScheduleTimes times;
   for (const Phase& phase : schedule.phases)
-    run_phase(job, most_ways, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
+    run_phase(job, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
   times.steady = true;
   times.load_B.each([&](int key, double bytes) {
     if (!is_hashed(job.cluster, key)) times.wire_s = std::max(times.wire_s, bytes / nominal_Bps(job.cluster, key));
@@ -353,9 +352,8 @@ ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Sol
     groups += groups_of(phase);
     messages += phase.rounds * messages_a_round(phase);
   }
-  const int ways = ways_for(messages);
   const bool all = rounds == Rounds::kAll || (rounds == Rounds::kAsMany && messages <= kStepByStep);
-  ScheduleTimes times = all ? run_all(job, schedule, solver, ways) : run_steady(job, schedule, ways);
+  ScheduleTimes times = all ? run_all(job, schedule, solver, ways_for(messages)) : run_steady(job, schedule);
   times.rounds = groups;
   times.combine = job.combine;
   return times;

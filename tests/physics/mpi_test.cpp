@@ -245,6 +245,21 @@ TEST_CASE("Spectrum MPI stages: small all_reduce and alltoall take three copies 
   }
 }
 
+TEST_CASE("rounds of many ranks fill the NICs where detours carry all that they send", "[physics][mpi]") {
+  // 64 nodes of Alps are one group of switches, each joined to each: 252 of 256 parts leave their node by its NICs.
+  constexpr double kSize = 536870912, kNic = 25e9;
+  const Json result = ask({{"platform", "alps"},
+                           {"op", "alltoall"},
+                           {"nodes", 64},
+                           {"gpus_per_node", 4},
+                           {"size_B", kSize},
+                           {"library", "mpi-cray"}});
+  CHECK(result["steady_state"] == true);
+  const double bytes_s = result["time_s"].get<double>() - result["latency_s"].get<double>();
+  CHECK(bytes_s > 252.0 / 256 * kSize / kNic);
+  CHECK(bytes_s < 1.1 * 252.0 / 256 * kSize / kNic);
+}
+
 TEST_CASE("4,096 ranks are answered, and what is too much is refused", "[physics][mpi]") {
   for (const char* op : {"all_reduce", "all_gather", "alltoall", "broadcast", "reduce_scatter"}) {
     const Json result = ask({{"platform", "alps"},
