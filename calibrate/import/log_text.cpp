@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -64,17 +66,53 @@ Lines lines_of(const std::string& text) {
   return lines;
 }
 
-/// Docker's json-file: a line is {"log":"...\n","stream":"stdout","time":"..."}.
-void unwrap_docker(Lines& lines) {
-  static const Regex object(R"(\s*\{\s*"log"\s*:.*\}\s*)");
+/// Collectors write an object a line: Docker's json-file {"log":"...\n","stream":"stdout"}, others "message", "msg" or
+/// "line", with the pod or host that printed it.
+/// source: Docker json-file logging driver; Fluent Bit and Vector, output of Kubernetes; logcli -o jsonl
+struct Collected {
+  std::string text, process;
+};
+
+std::optional<Collected> collected(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  Collected found;
+  const auto text_at = [](const Json& object, std::initializer_list<const char*> keys) -> const std::string* {
+    for (const char* key : keys)
+      if (const auto it = object.find(key); it != object.end() && it->is_string())
+        return it->get_ptr<const std::string*>();
+    return nullptr;
+  };
+  const std::string* text = text_at(json, {"log", "message", "msg", "line"});
+  if (text == nullptr) return std::nullopt;
+  found.text = *text;
+  for (const char* inside : {"", "kubernetes", "labels"}) {
+    const Json& place = *inside == '\0' || !json.contains(inside) ? json : json[inside];
+    if (const auto* name = place.is_object() ? text_at(place, {"pod_name", "pod", "hostname", "host"}) : nullptr)
+      found.process = "[" + *name + "]";
+  }
+  return found;
+}
+
+void unwrap_collected(Lines& lines) {
+  static const Regex object(R"(\s*\{.*\}\s*)");
   for (const Line& line : lines)
     if (!is_blank(line.text) && !object.whole(line.text)) return;
-  for (Line& line : lines) {
-    const Json json = is_blank(line.text) ? Json() : Json::parse(line.text, nullptr, false);
-    if (!json.is_object() || !json["log"].is_string()) continue;
-    line.text = json["log"].get<std::string>();
-    line.partial = line.text.empty() || line.text.back() != '\n';
-    while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
+  std::vector<std::optional<Collected>> all;
+  bool ends_said = false;
+  for (const Line& line : lines) {
+    all.push_back(is_blank(line.text) ? Collected{} : collected(line.text));
+    if (!all.back()) return;
+    ends_said = ends_said || all.back()->text.ends_with('\n');
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    Line& line = lines[i];
+    if (is_blank(line.text)) continue;
+    line.text = all[i]->text;
+    line.process = all[i]->process;
+    line.prefix = line.process;
+    line.partial = ends_said && !line.text.ends_with('\n');
+    while (line.text.ends_with('\n')) line.text.pop_back();
     line.text = visible(line.text);
   }
 }
@@ -315,7 +353,7 @@ std::string process_with_tables(const std::string& path, const Lines& lines) {
 
 Lines plain(const std::string& text) {
   Lines lines = lines_of(text);
-  unwrap_docker(lines);
+  unwrap_collected(lines);
   take_off_numbers(lines);
   constexpr int kRounds = 3;  // a host before a stamp before a rank. source: ours
   for (int i = 0; i < kRounds; ++i) {
