@@ -140,7 +140,7 @@ void pass_over(const TextFile& file, NvbandwidthLog& log) {
 
 /// One line of a test, or its whole matrix.
 void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
-  static const Regex waived(R"((?i)\s*waived\s*:?\s*(\w*)\s*)");
+  static const Regex waived(R"((?i)\s*waived\b\s*:?\s*(?:(\w+_\w+)\b)?.*)");  // newer versions say why
   static const Regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
   static const Regex error(R"((?i).*\berror\b.*)");
   Match match;
@@ -281,11 +281,14 @@ void read_testcase(const Json& object, ObjectReader& reader, NvbandwidthLog& log
     log.tests.back().matrices.push_back(read_matrix_of(object, reader));
 }
 
-/// "0: NVIDIA H100 80GB HBM3: 00000000:0f:00" to the name between the number and the bus id.
-std::string gpu_name(const std::string& text) {
-  const std::size_t begin = text.find(": ");
-  if (begin == std::string::npos) return text;
-  return text.substr(begin + 2, text.find(": ", begin + 2) - begin - 2);
+/// "0: NVIDIA H100 80GB HBM3: 00000000:0f:00", or of several processes "Process 0 (host): device 0: NVIDIA GB200
+/// (...)".
+void add_gpu(const std::string& text, NvbandwidthLog& log) {
+  static const Regex device(
+      R"((?:(Process \d+ \(.*\): device )\d+: |\d+: )?(.+?)(?::? \(?[\da-fA-F]+:[\da-fA-F:.]+\)?)?\s*)");
+  const Match match = device.whole(text);
+  log.processes = log.processes || (match && match.has(1));
+  log.gpus.push_back(match ? match[2] : text);
 }
 
 /// The object that holds "nvbandwidth", at any depth, as such or as text: DCGM's diagnosis passes on what it printed.
@@ -313,7 +316,7 @@ NvbandwidthLog read_nvbandwidth_json(const Json& all, const TextFile& file) {
   NvbandwidthLog log;
   log.complete = true;
   log.place = file.path();
-  log.version = r.required<std::string>("version");
+  log.version = r.has("version") ? r.required<std::string>("version") : r.required<std::string>("git_version");
   if (!log.version.empty() && log.version.front() == 'v') log.version.erase(0, 1);
   for (const char* key : {"CUDA Runtime Version", "CUDA Driver Version", "Driver Version"})
     if (r.has(key)) {
@@ -321,7 +324,7 @@ NvbandwidthLog read_nvbandwidth_json(const Json& all, const TextFile& file) {
       log.facts.emplace_back(fact_key(key), value.is_string() ? value.get<std::string>() : value.dump());
     }
   if (const auto names = r.optional<std::vector<std::string>>("GPU Device list"))
-    for (const std::string& name : *names) log.gpus.push_back(gpu_name(name));
+    for (const std::string& name : *names) add_gpu(name, log);
   const Json& tests = r.raw("testcases");
   auto readers = r.objects("testcases");
   if (readers.empty()) r.fail("testcases", "holds no test");
