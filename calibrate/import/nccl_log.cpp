@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <utility>
 
@@ -83,7 +84,9 @@ using Columns = std::vector<std::string>;  ///< e.g. size count type redop root 
 Columns head_of(const TextFile& file) {
   Columns columns = words_of(said_in(file.line()));
   const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (columns.empty() || columns.front() != kSize || !has("count") || !has("time")) return {};
+  if (columns.empty() || columns.front() != kSize || !has("count")) return {};
+  if (has("cputime")) file.fail("times of the CPU (option C of nccl-tests) are not those of a collective: not read");
+  if (!has("time")) return {};
   return columns;
 }
 
@@ -111,12 +114,23 @@ std::string without_glue(const std::string& word, const std::string& column) {
   return match ? match[1] : word;
 }
 
+bool is_type(const std::string& word) {
+  static const Regex type(R"(u?int(?:8|32|64)?|u?char|half|float(?:16|32|64)?|double|bfloat16|bf16|f(?:p|loat)?8\w*)");
+  return bool{type.whole(word)};
+}
+
+/// Size and count, or a number and a type near it where a value is missing or written with commas.
+bool is_row(const std::vector<std::string>& words) {
+  if (words.size() > 1 && whole_size(words[0]) && whole_size(words[1])) return true;
+  return words.size() > 2 && std::isdigit(static_cast<unsigned char>(words[0].front())) != 0 &&
+         (is_type(words[1]) || is_type(words[2]));
+}
+
 /// The columns that a row fills: operations without reduction or root leave theirs empty in old versions.
 Columns filled(const std::vector<std::string>& words, Columns columns) {
   static const Regex redop("[a-z]\\w*"), root(R"(-?\d+)");
-  static const Regex type(R"(u?int(?:8|32|64)?|u?char|half|float(?:16|32|64)?|double|bfloat16|bf16|f(?:p|loat)?8\w*)");
   const auto types = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "type") - columns.begin());
-  if (types >= words.size() || !type.whole(words[types])) return columns;  // its own value is missing
+  if (types >= words.size() || !is_type(words[types])) return columns;  // its own value is missing
   const auto drop = [&](const char* name, const Regex& fits, bool short_row) {
     const auto at = std::find(columns.begin(), columns.end(), name);
     const auto place = static_cast<std::size_t>(at - columns.begin());
@@ -201,6 +215,9 @@ class TextReader {
       read_line();
       file_.next();
     }
+    static const Regex old_head(R"((?m)^#\s+bytes\s+N\s+type\s.*)");
+    if (runs_.empty() && old_head.find(file_.text()))
+      throw InputError(file_.path() + ": is a table of nccl-tests 1.x, which is not read: 2.0 is the oldest that is");
     if (runs_.empty())
       throw InputError(file_.path() +
                        ": is no output of nccl-tests: it has no table with the head '# size count type ... time algbw "
@@ -286,7 +303,7 @@ void TextReader::read_table(const Columns& columns) {
       cut;  // the last row, where the log ends inside it: line, and what is wrong
   for (; !file_.at_end() && !ends_table() && !begins_run(); file_.next()) {
     const auto words = words_of(file_.line());
-    const bool row = words.size() > 1 && whole_size(words[0]) && whole_size(words[1]);
+    const bool row = is_row(words);
     if (row && cut) file_.fail_at(cut->first, cut->second);
     if (row && words.size() < filled(words, columns).size()) {
       cut.emplace(file_.number(), short_text(words.size(), columns.size()));

@@ -139,7 +139,8 @@ void read_rows(TextFile& file, const OsuColumns& columns, SameProcesses& process
   for (; !file.at_end() && !title_pattern().whole(file.line()); file.next()) {
     if (file.starts_with("# Datatype:")) continue;
     const auto words = words_of(file.line());
-    if (words.empty() || !(gap > 0 ? later : row).whole(file.line()) ||
+    const bool cut = gap == 0 && words.size() == 1 && whole_size(words[0]);  // the text ends inside a row
+    if (words.empty() || (!cut && !(gap > 0 ? later : row).whole(file.line())) ||
         (gap > 0 && (words.size() != columns.count || table.rows.empty()))) {
       processes.see(file.line(), "osu_");
       if (gap == 0) gap = file.number();

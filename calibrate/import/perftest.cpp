@@ -77,7 +77,7 @@ PerftestHead read_head(const TextFile& file, PerftestTable& table) {
 
 /// Rows up to the line of dashes or another title; between them the program warns of clocks of CPUs.
 void read_rows(TextFile& file, const PerftestHead& head, PerftestTable& table) {
-  static const Regex row(R"(\s*\d+\s+\d+\s.*)"), end(R"(\s*-{20,}\s*|.*(?:BW|Latency)(?: Test)?\s*)");
+  static const Regex row(R"(\s*\d+(?:\s.*|))"), end(R"(\s*-{20,}\s*|.*(?:BW|Latency)(?: Test)?\s*)");
   for (; !file.at_end() && !end.whole(file.line()); file.next()) {
     if (!row.whole(file.line())) continue;
     const auto words = words_of(file.line());
@@ -188,6 +188,8 @@ class Perftest final : public Importer {
       if (!file.other_processes().empty()) notes.push_back(file.other_processes());
       const std::size_t before = tables.size();
       while (const auto table = next_table(file, processes)) tables.emplace_back(path, *table);
+      if (tables.size() == before && file.text().find("\"test_info\"") != std::string::npos)
+        throw InputError(path + ": is perftest's JSON (out_json), which does not say its units: give the text instead");
       if (tables.size() == before)
         throw InputError(path + ": is no output of perftest: no title 'RDMA_Write BW Test' or the like");
     }
