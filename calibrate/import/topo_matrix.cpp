@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -278,18 +280,32 @@ void MatrixReader::read_peers(std::size_t head) {
   matrix_.peers.push_back(std::move(table));
 }
 
+/// The row whose affinities are a device's: its own, or of an adapter without any the first that it meets inside a
+/// node.
+const MatrixRow& affine_row(const TopoMatrix& matrix, const MatrixRow& row) {
+  const auto known = [](const MatrixRow& one) { return one.numa || !one.cpu_affinity.empty(); };
+  for (std::size_t i = 0; !known(row) && i < matrix.rows.size(); ++i)
+    if (const PathClass path = row.cells[i].path;
+        known(matrix.rows[i]) && path >= PathClass::kPix && path < PathClass::kSys)
+      return matrix.rows[i];
+  return row;
+}
+
 /// Virtual machines and boards with one CPU show SYS between devices of one NUMA node: host bridges of one CPU, then.
 void MatrixReader::join_inside_nodes() {
-  for (MatrixRow& row : matrix_.rows)
-    for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
-      const MatrixRow& other = matrix_.rows[i];
-      const bool known = row.numa || !row.cpu_affinity.empty();
-      if (row.cells[i].path != PathClass::kSys || !known || row.numa != other.numa ||
-          row.cpu_affinity != other.cpu_affinity)
-        continue;
-      row.cells[i].path = PathClass::kNode;
-      matrix_.sys_inside_node = true;
+  std::vector<const MatrixRow*> affine;
+  for (const MatrixRow& row : matrix_.rows) affine.push_back(&affine_row(matrix_, row));
+  std::vector<std::pair<std::size_t, std::size_t>> inside;
+  for (std::size_t a = 0; a < affine.size(); ++a)
+    for (std::size_t b = 0; b < affine.size(); ++b) {
+      const MatrixRow &one = *affine[a], &other = *affine[b];
+      const bool known = one.numa || !one.cpu_affinity.empty();
+      if (matrix_.rows[a].cells[b].path == PathClass::kSys && known && one.numa == other.numa &&
+          one.cpu_affinity == other.cpu_affinity)
+        inside.emplace_back(a, b);
     }
+  for (const auto& [a, b] : inside) matrix_.rows[a].cells[b].path = PathClass::kNode;
+  matrix_.sys_inside_node = !inside.empty();
 }
 
 void MatrixReader::check_symmetry() const {
