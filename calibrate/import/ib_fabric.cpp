@@ -108,9 +108,10 @@ class SubnetReader {
 
 void SubnetReader::add_node(const std::string& key, bool is_switch, const std::string& described,
                             const std::string& guid) {
+  static const Regex padded(R"(\s*'?\s*(.*?)\s*'?\s*)");  // iblinkinfo pads names, old descriptions hold quotes
   IbNode& node = found_.nodes[key];
   node.is_switch = node.is_switch || is_switch;
-  if (node.described.empty()) node.described = described;
+  if (node.described.empty()) node.described = padded.whole(described)[1];
   if (node.guid.empty()) node.guid = guid;
 }
 
@@ -138,7 +139,8 @@ bool SubnetReader::read_discovered(const std::string& line) {
     add_node(here_, match[1] == "Switch", match[4], match[3]);
     return true;
   }
-  if (bare.empty() || bare.front() != '[') return false;
+  static const Regex port_line(R"(\[\d+\].*)");  // a prompt too begins with a bracket
+  if (!port_line.whole(bare)) return false;
   const Match match = cable.whole(bare);
   if (!match) {
     if (found_.command == "ibnetdiscover")
@@ -238,7 +240,10 @@ void FabricMaker::name_switches() {
 }
 
 void FabricMaker::find_hosts() {
-  static const Regex named(R"((\S+)\s+(\S.*?)\s*)"), common(R"((?i)MT\d+ .*|Mellanox.*)");
+  static const Regex common(R"((?i)MT\d+ .*|Mellanox.*)");
+  // "node001 mlx5_0", "rack 1 node001 HCA-1": where the last word is no adapter, the first one is the host.
+  static const Regex named(R"((\S+)\s+(\S.*?))"),
+      adapter(R"((\S.*?)\s+(HCA-\d+|(?:mlx|hfi|qib|ib|roce|rdma|opa|bnxt|irdma|mana)\w*))");
   std::set<std::string> wanted;
   for (const std::string& one : split(option_text(request_, "hcas").value_or(""), ',')) wanted.insert(one);
   std::set<std::string> skipped;
@@ -256,7 +261,8 @@ void FabricMaker::find_hosts() {
       ++reducers;
       continue;
     }
-    const Match match = named.whole(node.described);
+    Match match = adapter.whole(node.described);
+    if (!match) match = named.whole(node.described);
     const bool own_name = match && !common.whole(node.described);
     const std::string id = node.guid.empty() ? host.node : node.guid;
     const std::string name = own_name ? match[1] : "host-" + id, hca = own_name ? match[2] : "port";
