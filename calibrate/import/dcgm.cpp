@@ -39,6 +39,9 @@ class Dcgm {
       : names_(request), record_(record), copy_B_(copy_B) {}
 
   void read(const TextFile& file) {
+    if (file.text().find("Successfully ran diagnostic") != std::string::npos &&
+        file.text().find('{') == std::string::npos)
+      throw InputError(file.path() + ": is the table of dcgmi diag, which has no rates: run dcgmi diag -r 3 --json");
     const Json json = parse_json(file.text(), file.path());
     ObjectReader whole(json, file.path());
     for (auto& [name, part] : whole.named_objects())

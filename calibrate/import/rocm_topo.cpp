@@ -185,6 +185,8 @@ RocmTopo read_rocm(const std::vector<std::string>& files) {
   RocmTopo topo;
   RocmReader reader(topo);
   for (const std::string& file : files) reader.read(file);
+  if (topo.types.empty() && topology_import::read_text(files.front()).starts_with("gpu,bdf,"))
+    throw InputError(files.front() + ": is CSV of amd-smi, which is not read: give its JSON");
   if (topo.types.empty())
     throw InputError(files.front() +
                      ": no table 'Link Type between two GPUs' of rocm-smi --showtopo, nor 'LINK TYPE TABLE' of amd-smi "

@@ -49,6 +49,10 @@ XmlFile::XmlFile(std::string path)
   pugi::set_memory_management_functions(watched, std::free);
   const auto result = document_->load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!result) fail_at(path_, line_of(result.offset), std::string("not XML: ") + result.description());
+  for (pugi::xml_node next = document_->document_element().next_sibling(); next; next = next.next_sibling())
+    if (next.type() == pugi::node_element)
+      fail_at(path_, line_of(next.offset_debug()),
+              std::string("a second document begins, '") + next.name() + "': import them one by one");
   Checker checker(*this);
   document_->traverse(checker);
 }

@@ -57,6 +57,8 @@ void check_gpus(const Json& record, const std::optional<Topology>& topology, std
   const std::string name = record.value("topology", "");
   const auto said = find_gpu_model(printed);
   if (name.empty() || printed.empty()) return;
+  if (printed.find(" MIG ") != std::string::npos)
+    throw InputError("the file names '" + printed + "': slices of a GPU (MIG) have other rates than a whole one");
   if (!topology) {
     notes.push_back(
         {fmt::format("assumed: topology {} has GPUs '{}': it is not among the shipped ones", name, printed)});
