@@ -216,7 +216,8 @@ class ManyRows {
     for (std::size_t row = 0; row < rows_; ++row) {
       if (row % kMostLinesAChunk == 0) check_signals();
       for (const auto& [key, numbers] : columns_) query_[key] = number(numbers[row]);
-      const Json answer = query::answer_or_throw(desk.catalogue, query_, "row " + std::to_string(row), &desk.memories);
+      const Json answer =
+          query::members_of_answer(desk.catalogue, query_, "row " + std::to_string(row), &desk.memories);
       for (const Text& key : results_) {
         const auto found = answer.find(key);
         *out++ = found != answer.end() && found->is_number() ? found->get<double>()
@@ -437,9 +438,8 @@ PYBIND11_MODULE(_native, m) {
            [](Catalogues& self, const Text& query, const Text& name) {
              return unlocked([&] {
                const Json asked = parse_json(query, name);
-               return self.with_one([&](Desk& desk) {
-                 return dumped(query::answer_or_throw(desk.catalogue, asked, name, &desk.memories));
-               });
+               return self.with_one(
+                   [&](Desk& desk) { return query::written_answer(desk.catalogue, asked, name, &desk.memories); });
              });
            })
       .def("whatif",

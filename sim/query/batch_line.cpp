@@ -99,30 +99,34 @@ Json row_of_error(const std::string& error, const std::string& name) {
 
 LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line, const std::string& name,
                        const BatchOptions& options, Memories* memories) {
-  Json result{{"id", nullptr}};  // of a line that is not JSON
+  Json id = nullptr;  // of a line that is not JSON
   LineAnswer answer;
+  std::string wrong;
   try {
     Json query = parse_json(line, name);
-    if (query.is_object() && query.contains("id")) result["id"] = query["id"];
+    if (query.is_object() && query.contains("id")) id = query["id"];
     add_edits(options.edits, query);
-    result = options.whatif ? whatif_answer(catalogue, query, name, memories)
-                            : answer_or_throw(catalogue, query, name, memories);
+    if (options.rows)
+      answer.text = write_quickly(row_of(options.whatif ? whatif_answer(catalogue, query, name, memories)
+                                                        : members_of_answer(catalogue, query, name, memories)));
+    else if (options.whatif)
+      answer.text = write_quickly(whatif_answer(catalogue, query, name, memories));
+    else
+      answer.text = written_answer(catalogue, query, name, memories);
+    return answer;
   } catch (const InputError& error) {
-    result["error"] = error.what();
-    answer.failed = true;
+    wrong = error.what();
   } catch (const std::filesystem::filesystem_error& error) {
-    result["error"] = name + ": " + file_error_text(error);
-    answer.failed = true;
+    wrong = name + ": " + file_error_text(error);
   } catch (const std::bad_alloc&) {
-    result["error"] = name + ": there is not enough memory for it";
-    answer.failed = true;
+    wrong = name + ": there is not enough memory for it";
   } catch (const std::exception& error) {  // a bug of ours must not cost the other answers
-    result["error"] = std::string("internal: ") + error.what();
-    answer.failed = answer.broken = true;
+    wrong = std::string("internal: ") + error.what();
+    answer.broken = true;
   }
-  if (options.rows) result = answer.failed ? row_of_error(result["error"], name) : row_of(result);
-  answer.text = write_quickly(result);  // errors quote the line
-  return answer;
+  answer.failed = true;
+  answer.text = write_quickly(options.rows ? row_of_error(wrong, name) : Json{{"id", id}, {"error", wrong}});
+  return answer;  // errors quote the line
 }
 
 }  // namespace linkcast::query

@@ -96,33 +96,67 @@ Json numbered(const Key& key, const Json& value, const Topology& topology) {
   return value;
 }
 
+bool has_text(const Json& value) {
+  return value.is_string() || (value.is_array() && std::any_of(value.begin(), value.end(), has_text));
+}
+
+/// A device by its id as devices have it: "gpu0".
+bool is_device_id(const Json& value, const Topology& topology) {
+  return value.is_string() && value.get_ref<const std::string&>().starts_with("gpu") &&
+         topology.find(value.get_ref<const std::string&>()).has_value();
+}
+
+/// Whether nothing of it is spelled otherwise.
+bool stays(const Key& key, const Json& value, const Topology& topology) {
+  constexpr std::size_t kEnds = 2;  // of [device, device, size]
+  if (key.gpus == GpuNames::kDevice) return is_device_id(value, topology);
+  if (key.gpus != GpuNames::kFlows) return !has_text(value);
+  return value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& flow) {
+           return flow.is_array() && flow.size() > kEnds && is_device_id(flow[0], topology) &&
+                  is_device_id(flow[1], topology) && !has_text(flow[kEnds]);
+         });
+}
+
 }  // namespace
 
-Json with_numbers(const KeyTable& table, const Json& query, const Topology& topology, const std::string& file,
-                  const std::string& pointer) {
-  if (!query.is_object()) return query;
-  Json named = query;
+void take_numbers(const KeyTable& table, const Topology& topology, const std::string& file, const std::string& pointer,
+                  GivenQuery& query) {
+  if (!query.get().is_object()) return;
   for (const Key& key : table) {
-    const auto found = named.find(key.name);
-    if (found == named.end()) continue;
+    const auto given = query.get().find(key.name);
+    if (given == query.get().end()) continue;
+    const bool objects = key.type == ValueType::kObjects && given->is_array();
+    const bool size = key.type == ValueType::kSize || key.name == "sizes_B",
+               job = key.name == "job" || key.name == "with";
+    if (!objects && !job && ((!size && key.gpus == GpuNames::kNone) || stays(key, *given, topology))) continue;
     const std::string at = pointer + "/" + key.name;
-    if (key.type == ValueType::kObjects && found->is_array()) {
+    Json& value = query.change()[key.name];
+    if (objects) {
       std::size_t i = 0;
-      for (Json& one : *found) one = with_numbers(key.fields, one, topology, file, fmt::format("{}/{}", at, i++));
-    } else if (key.type == ValueType::kSize || key.name == "sizes_B") {
-      *found = size_value(*found, file, at);
-    } else if (key.name == "job" || key.name == "with") {
-      size_job(*found, file, at);
-    } else if (key.gpus != GpuNames::kNone) {
-      if (key.gpus == GpuNames::kFlows) size_flows(*found, file, at);
+      for (Json& one : value) {
+        GivenQuery inner(one);
+        take_numbers(key.fields, topology, file, fmt::format("{}/{}", at, i++), inner);
+        one = Json(inner.get());
+      }
+    } else if (size) {
+      value = size_value(value, file, at);
+    } else if (job) {
+      size_job(value, file, at);
+    } else {
+      if (key.gpus == GpuNames::kFlows) size_flows(value, file, at);
       try {
-        *found = numbered(key, *found, topology);
+        value = numbered(key, value, topology);
       } catch (const InputError& error) {
         throw InputError(file, at, error.what());
       }
     }
   }
-  return named;
+}
+
+Json with_numbers(const KeyTable& table, const Json& query, const Topology& topology, const std::string& file) {
+  GivenQuery named(query);
+  take_numbers(table, topology, file, "", named);
+  return named.get();
 }
 
 }  // namespace linkcast::query

@@ -12,9 +12,16 @@ namespace linkcast::query {
 /// The commit, abbreviated as git does; empty: not built from a checkout.
 [[nodiscard]] const char* build_commit();
 
-/// Adds inputs {query, solver?, topology_sha256, calibration_sha256, edits?} and versions {linkcast, git}; what edits
-/// assumed goes to the warnings.
+/// Puts notes of the calibration and of edits before an answer's own warnings.
+void put_notes(const catalogue::Machine& machine, Json& out);
+
+/// Adds inputs {query, solver?, topology_sha256, calibration_sha256, edits?} and versions {linkcast, git}, and the
+/// notes.
 /// @param query  what was asked, so that it can be asked again. @param solver  empty: none was to choose
 void put_provenance(const catalogue::Machine& machine, const Json& query, const std::string& solver, Json& out);
+
+/// The answer as write_quickly() has it after put_provenance(), without a tree of all that.
+std::string written_with_provenance(const catalogue::Machine& machine, const Json& query, const std::string& solver,
+                                    Json& out);
 
 }  // namespace linkcast::query

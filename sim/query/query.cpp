@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,18 +140,18 @@ constexpr Respelled kRespelled[] = {{"engine", &Spelled<CopyUnit>::new_name, &ol
 
 /// Writes old values in the new spelling, and names of versions as what is modelled, where the table allows that.
 /// @returns  a warning for each, which names the new spelling
-std::vector<std::string> respell(const KeyTable& table, Json& query) {
+std::vector<std::string> respell(const KeyTable& table, GivenQuery& query) {
   std::vector<std::string> warnings;
   for (const auto& [name, meant, text] : kRespelled) {
-    const auto value = query.find(name);
-    const Key* key = value == query.end() || !value->is_string() ? nullptr : find_key(table, name);
+    const auto value = query.get().find(name);
+    const Key* key = value == query.get().end() || !value->is_string() ? nullptr : find_key(table, name);
     if (key == nullptr) continue;
     const auto old = value->get<std::string>();
     const std::string now = meant(old);
     if (now.empty()) continue;
     const std::vector<std::string> allowed = key->registered ? key->registered() : key->choices;
     if (std::find(allowed.begin(), allowed.end(), now) == allowed.end()) continue;
-    *value = now;
+    query.change()[name] = now;
     warnings.push_back(text(name, old, now));
   }
   return warnings;
@@ -170,11 +171,11 @@ const std::vector<std::string>& all_kinds() {
 
 /// Keys that only other kinds have, where their tables say what is wrong with that.
 void refuse_elsewhere(const QueryKind& kind, const Json& query) {
-  const auto own = [&](const auto& item) {
-    return find_key(kind.keys(), item.key()) != nullptr || find_key(common_keys(), item.key()) != nullptr;
+  const auto own = [&](const auto& member) {
+    return find_key(kind.keys(), member.first) != nullptr || find_key(common_keys(), member.first) != nullptr;
   };
-  const auto items = query.items();
-  if (std::all_of(items.begin(), items.end(), own)) return;
+  const auto& members = query.get_ref<const Json::object_t&>();
+  if (std::all_of(members.begin(), members.end(), own)) return;
   for (const std::string& other : all_kinds())
     for (const Key& key : query_kinds().get(other).keys())
       if (!key.elsewhere.empty() && query.contains(key.name) && find_key(kind.keys(), key.name) == nullptr)
@@ -225,46 +226,53 @@ KindMemory* Memories::of(const QueryKind& kind) {
   return found->second.get();
 }
 
-Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
-  return answer_or_throw(catalogue, query, name, by_kind(catalogue, query, memories));
-}
+namespace {
 
-Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
-                     const KindAnswer& kind_answer, const catalogue::MachinePtr& machine) {
+/// An answer, and where it comes from.
+struct Answered {
+  Json members = Json::object();  ///< but inputs and versions
+  catalogue::MachinePtr machine{};
+  std::string solver{};
+  std::optional<Json> respelled{};  ///< the query, where it has old values
+};
+
+Answered answered(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                  const KindAnswer& kind_answer, const catalogue::MachinePtr& machine) {
   const AnswerLog log;
   ObjectReader r(query, name);
-  Json out = Json::object();
+  Answered all;
+  Json& out = all.members;
   out.get_ref<Json::object_t&>().reserve(kMembers);
   if (r.has("id")) out["id"] = r.raw("id");
   const std::string kind = r.choice("kind", all_kinds());
   const auto base_id = r.required<std::string>("platform");
   auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
-  const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
+  all.solver = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
-  catalogue::MachinePtr edited;
   std::vector<std::string> renamed;
   try {
-    static_cast<void>(catalogue.solver(solver_id));
-    edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
-    const bool has_environment =
-        query.contains("nccl_env") && find_key(query_kinds().get(kind).keys(), "nccl_env") != nullptr;
+    static_cast<void>(catalogue.solver(all.solver));
+    const KeyTable& keys = query_kinds().get(kind).keys();
+    all.machine = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
+    const bool has_environment = query.contains("nccl_env") && find_key(keys, "nccl_env") != nullptr;
     NcclEdits by_environment;
-    if (has_environment) by_environment = nccl_edits(query, edited->platform().wiring());
+    if (has_environment) by_environment = nccl_edits(query, all.machine->platform().wiring());
     std::vector<std::string> idle = by_environment.warnings;
     if (!by_environment.edits.empty()) {
       edits.insert(edits.end(), by_environment.edits.begin(), by_environment.edits.end());
-      edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
+      all.machine = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
     }
-    Json named = with_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
-    renamed = respell(query_kinds().get(kind).keys(), named);
+    GivenQuery named(query);
+    take_numbers(keys, all.machine->platform().topology(), name, "", named);
+    renamed = respell(keys, named);
     if (has_environment) {
-      std::vector<std::string> warnings = take_nccl_environment(named);
+      std::vector<std::string> warnings = take_nccl_environment(named.change());
       idle.insert(idle.end(), warnings.begin(), warnings.end());
     }
-    ObjectReader numbered(named, name);
+    ObjectReader numbered(named.get(), name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
-    Json result = kind_answer(edited, numbered);
+    Json result = kind_answer(all.machine, numbered);
     Json::object_t& members = out.get_ref<Json::object_t&>();
     for (auto& [key, value] : result.get_ref<Json::object_t&>()) {
       if (key == "id" || key == "kind")
@@ -273,20 +281,44 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
         members.emplace_back(key, std::move(value));  // without a look whether it is there
     }
     for (std::string& warning : idle) out["warnings"].push_back(std::move(warning));
+    if (!renamed.empty()) {
+      for (const std::string& warning : renamed) out["warnings"].push_back(warning);
+      GivenQuery respelled(query);
+      respell(keys, respelled);
+      all.respelled = respelled.get();
+    }
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
-  if (renamed.empty()) {
-    put_provenance(*edited, query, solver_id, out);
-  } else {
-    for (const std::string& warning : renamed) out["warnings"].push_back(warning);
-    Json respelled = query;
-    respell(query_kinds().get(kind).keys(), respelled);
-    put_provenance(*edited, respelled, solver_id, out);
-  }
   log.answered(out, base_id);
-  return out;
+  return all;
+}
+
+}  // namespace
+
+Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
+  return answer_or_throw(catalogue, query, name, by_kind(catalogue, query, memories));
+}
+
+Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                     const KindAnswer& kind_answer, const catalogue::MachinePtr& machine) {
+  Answered all = answered(catalogue, query, name, kind_answer, machine);
+  put_provenance(*all.machine, all.respelled ? *all.respelled : query, all.solver, all.members);
+  return std::move(all.members);
+}
+
+std::string written_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                           Memories* memories) {
+  Answered all = answered(catalogue, query, name, by_kind(catalogue, query, memories), nullptr);
+  return written_with_provenance(*all.machine, all.respelled ? *all.respelled : query, all.solver, all.members);
+}
+
+Json members_of_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                       Memories* memories) {
+  Answered all = answered(catalogue, query, name, by_kind(catalogue, query, memories), nullptr);
+  put_notes(*all.machine, all.members);
+  return std::move(all.members);
 }
 
 Json answer(catalogue::Catalogue& catalogue, const Json& query) { return answer(catalogue, query, nullptr); }

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <string>
 
 #include "sim/base/object_reader.hpp"
 #include "sim/machine/catalogue.hpp"
@@ -30,6 +31,13 @@ Json answer(catalogue::Catalogue& catalogue, const Json& query, const catalogue:
 /// @param memories  of whoever asks many; null: nothing is remembered
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
                      Memories* memories = nullptr);
+
+/// write_quickly() of it, without a tree of the whole.
+std::string written_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                           Memories* memories = nullptr);
+/// Its members but inputs and versions, for whoever picks some.
+Json members_of_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                       Memories* memories = nullptr);
 
 /// What the kind of a query adds to the answer. @param r  has had id, kind, platform, edits and solver read
 using KindAnswer = std::function<Json(const catalogue::MachinePtr& machine, ObjectReader& r)>;

@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/query/batch_line.hpp"
+#include "sim/query/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
@@ -39,7 +42,47 @@ Run batch_of(const std::vector<std::string>& lines) {
   return run_program("predict --batch '" + (scratch / "batch.jsonl").string() + "'");
 }
 
+/// Queries with answers of each kind, and such as have warnings, edits and old values.
+std::vector<Json> answerable() {
+  std::vector<Json> all;
+  for (const PluginInfo& info : query::query_kinds().list())
+    for (const std::string& text : query::query_kinds().get(info.name).examples()) {
+      all.push_back(Json::parse(text));
+      all.back()["kind"] = info.name;
+    }
+  const Json copy{{"id", {1, "\n"}}, {"kind", "p2p"}, {"platform", "p100-dgx1"},
+                  {"src", 0},        {"dst", "gpu1"}, {"size_B", "1MiB"}};
+  for (const char* more : {R"({"edits": ["scale gpu0-gpu1:0.5"]})", R"({"platform": "gx8"})"}) {
+    all.push_back(copy);
+    all.back().update(Json::parse(more));
+  }
+  all.push_back({{"kind", "collective"},
+                 {"platform", "hgx-h100"},
+                 {"op", "all_reduce"},
+                 {"gpus", {0, 1}},
+                 {"size_B", 1024},
+                 {"library", "2.18"}});
+  return all;
+}
+
 }  // namespace
+
+TEST_CASE("an answer is written as its tree would be, and its members are those of the tree", "[unit][batch]") {
+  std::size_t edited = 0, old = 0;
+  for (const Json& query : answerable()) {
+    INFO(query.dump());
+    const Json answer = query::answer_or_throw(catalogue(), query, "test");
+    CHECK(query::written_answer(catalogue(), query, "test") == write_quickly(answer));
+    Json members = query::members_of_answer(catalogue(), query, "test");
+    CHECK(write_quickly(query::row_of(members)) == write_quickly(query::row_of(answer)));
+    for (const char* key : {"inputs", "versions"}) members[key] = answer[key];
+    CHECK(members == answer);
+    edited += answer["inputs"].contains("edits");
+    old += answer["inputs"]["query"] != query;
+  }
+  CHECK(edited > 0);
+  CHECK(old > 0);
+}
 
 TEST_CASE("good and bad queries mixed: one answer a line, in order, ids kept", "[unit][batch]") {
   const auto asked = questions();

@@ -2,6 +2,7 @@
 #include "sim/machine/gpu_names.hpp"
 
 #include "sim/base/pci_bus_id.hpp"
+#include "sim/query/gpu_values.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
@@ -39,6 +40,27 @@ Json asked(Json query, const Json& more) {
 }
 
 }  // namespace
+
+TEST_CASE("a query that has the names of devices and bytes is not copied, another is", "[unit][names]") {
+  const Topology& topology = catalogue().machine(named())->platform().topology();
+  const auto stays = [&](const char* kind, const char* text) {
+    const Json query = Json::parse(text);
+    query::GivenQuery given(query);
+    query::take_numbers(query::query_kinds().get(kind).keys(), topology, "test", "", given);
+    CHECK((&given.get() == &query) == (given.get() == query));
+    return &given.get() == &query;
+  };
+  CHECK(stays("p2p", R"({"src": "gpu0", "dst": "gpu7", "size_B": 1024})"));
+  CHECK(stays("flows", R"({"flows": [["gpu0", "gpu7", 1024], ["gpu1", "gpu0", 1]]})"));
+  CHECK(stays("collective", R"({"gpus": [0, 1, 2], "size_B": 1024})"));
+  CHECK_FALSE(stays("p2p", R"({"src": 0, "dst": "gpu7", "size_B": 1024})"));
+  CHECK_FALSE(stays("p2p", R"({"src": "gpu00", "dst": "gpu7", "size_B": 1024})"));
+  CHECK_FALSE(stays("p2p", R"({"src": "gpu0", "dst": "gpu7", "size_B": "1KiB"})"));
+  CHECK_FALSE(stays("flows", R"({"flows": [["gpu0", "gpu7", 1024], ["gpu1", "gpu0", "1KiB"]]})"));
+  CHECK_FALSE(stays("flows", R"({"flows": [["gpu0", "gpu7", 1024], ["gpu1", 0, 1]]})"));
+  CHECK_FALSE(stays("collective", R"({"gpus": ["gpu0", 1], "size_B": 1024})"));
+  CHECK_FALSE(stays("collective", R"({"gpus": [0, 1], "sizes_B": [1, "1KiB"]})"));
+}
 
 TEST_CASE("bus ids are one id however they are written", "[unit][gpu_names]") {
   for (const char* text : {"0000:1b:00.0", "00000000:1B:00.0", "1B:00.0", "1b:00.0"})
