@@ -69,6 +69,17 @@ TEST_CASE("quick JSON: written as the library writes it", "[quick]") {
     CHECK(write_quickly(one) == one.dump());
 }
 
+TEST_CASE("quick JSON: each byte of a text, wherever it stands", "[quick]") {
+  for (int byte = 0; byte < 256; ++byte)
+    for (std::size_t length = 1; length < 20; ++length)
+      for (std::size_t at = 0; at < length; ++at) {
+        std::string text(length, at % 2 == 0 ? '~' : ' ');
+        text[at] = static_cast<char>(byte);
+        const Json one(text);
+        REQUIRE(write_quickly(one) == one.dump(-1, ' ', false, Json::error_handler_t::replace));
+      }
+}
+
 TEST_CASE("quick JSON: gives up on what has to be refused with a reason", "[quick]") {
   for (const std::string& text :
        {std::string(R"({"a":1,"a":2})"), std::string("{"), std::string("1e400"), std::string("{} {}"),
