@@ -80,15 +80,18 @@ PlannedCopy CopyPlan::add(const CopyRequest& request, const Copy& copy) {
 PlannedCopy CopyPlan::add_inside(const activities::Transfer& transfer, int node) {
   const Platform& platform = problem_.cluster().node();
   const auto [entry, fresh] = nodes_.try_emplace(node, platform);
-  if (fresh) problem_.include_node(node);
   activities::ProblemBuilder& builder = entry->second;
   std::vector<int>& number = number_[node];
   PlannedCopy planned;
   planned.inside = builder.add(transfer);
   planned.node = node;
-  const std::vector<Activity>& made = builder.problem().activities;
-  for (std::size_t i = number.size(); i < made.size(); ++i) {
-    Activity activity = made[i];
+  const std::vector<Activity>& inside = builder.problem().activities;
+  if (copies_.size() == 1 && inside.size() == 1)
+    problem_.include_used(node, inside.front().uses);
+  else if (fresh)
+    problem_.include_node(node);
+  for (std::size_t i = number.size(); i < inside.size(); ++i) {
+    Activity activity = inside[i];
     problem_.pass_constraints(node, activity.uses);
     for (int& before : activity.after) before = number[at(before)];
     if (activity.after.empty() && issue_ >= 0) activity.after = {issue_};

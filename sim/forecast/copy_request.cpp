@@ -120,17 +120,29 @@ void read_loop(const Cluster& machine, ObjectReader& r, CopyRequest& request) {
   if (r.has("timing")) r.choice("timing", {"back_to_back"});
 }
 
-Copy read_flow(const Cluster& machine, const Json& flow, const std::string& file, const std::string& pointer) {
+/// @param one  of nothing, where its errors are
+Copy read_flow(const Cluster& machine, const Json& flow, const ObjectReader& one) {
   if (!flow.is_array() || flow.size() != 3 || !flow[0].is_string() || !flow[1].is_string() || !flow[2].is_number())
-    throw InputError(file, pointer, "must be [src, dst, size_B], e.g. [\"gpu0\", \"gpu1\", 67108864]");
-  static const Json no_keys = Json::object();
-  const ObjectReader one(no_keys, file, pointer);  // for errors
+    throw InputError(one.file(), one.pointer(), "must be [src, dst, size_B], e.g. [\"gpu0\", \"gpu1\", 67108864]");
   Copy copy;
   copy.from = read_end(machine, one, "0", flow[0].get_ref<const std::string&>());
   copy.to = read_end(machine, one, "1", flow[1].get_ref<const std::string&>());
   copy.bytes = activities::checked_size(one, "2", flow[2].get<double>());
   copy.message = copy.from.node != copy.to.node;
   return copy;
+}
+
+/// A flow between devices of a lone node, read without a thought of errors. @returns none: it is another
+std::optional<Copy> plain_flow(const Cluster& machine, const Json& flow) {
+  if (!flow.is_array() || flow.size() != 3 || !flow[2].is_number()) return std::nullopt;
+  const auto end = [&](const Json& name) -> std::optional<int> {
+    if (!name.is_string() || names_node(name)) return std::nullopt;
+    return activities::usable_device(machine.node(), name.get_ref<const std::string&>());
+  };
+  const auto from = end(flow[0]), to = end(flow[1]);
+  const auto bytes = flow[2].get<double>();
+  if (!from || !to || !activities::is_size(bytes)) return std::nullopt;
+  return Copy{{0, *from}, {0, *to}, bytes};
 }
 
 /// What flows of both sorts have in common; a key that none of them knows is refused.
@@ -246,8 +258,14 @@ CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& p
   const Json& list = r.raw("flows");
   if (!list.is_array() || list.empty()) r.fail("flows", "must be a non-empty array of [src, dst, size_B]");
   request.copies.reserve(list.size());
+  static const Json no_keys = Json::object();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    request.copies.push_back(read_flow(machine, list[i], r.file(), fmt::format("{}/{}", r.pointer("flows"), i)));
+    if (const auto plain = plain_flow(machine, list[i])) {
+      request.copies.push_back(*plain);
+      continue;
+    }
+    const ObjectReader one(no_keys, r.file(), fmt::format("{}/{}", r.pointer("flows"), i));
+    request.copies.push_back(read_flow(machine, list[i], one));
     request.names_nodes = request.names_nodes || names_node(list[i][0]) || names_node(list[i][1]);
   }
   read_flow_keys(machine, r, request, progress);

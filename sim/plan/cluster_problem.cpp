@@ -32,6 +32,11 @@ void ClusterProblem::include_node(int node) {
   problem_.capacity_Bps.insert(problem_.capacity_Bps.end(), capacity_Bps.begin(), capacity_Bps.end());
 }
 
+void ClusterProblem::include_used(int node, std::vector<Use> uses) {
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.constraint < b.constraint; });
+  for (const Use& one : uses) number(cluster_->key(node, one.constraint));
+}
+
 int ClusterProblem::number(int key) {
   if (!first_.empty()) {
     const int node = key / cluster_->key(1, 0);  // of what is not of a node it is beyond the last

@@ -35,6 +35,8 @@ class ClusterProblem {
   /// All constraints of a node become some of the Problem now, in their own order: of limits that are equally tight the
   /// solvers name the lower one, which is then the same whatever else is in the problem.
   void include_node(int node);
+  /// Likewise those alone that an activity of the node uses, where no other activity follows.
+  void include_used(int node, std::vector<Use> uses);
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);

@@ -8,14 +8,23 @@
 
 namespace linkcast::activities {
 
+namespace {
+
+bool is_usable(const Device& device) { return device.kind == DeviceKind::kGpu || device.kind == DeviceKind::kCpu; }
+
+}  // namespace
+
+std::optional<int> usable_device(const Platform& platform, const std::string& id) {
+  const auto device = platform.topology().find(id);
+  return device && is_usable(platform.topology().devices[static_cast<std::size_t>(*device)]) ? device : std::nullopt;
+}
+
 int device_by_id(const Platform& platform, const std::string& id, const ObjectReader& r, const std::string& key) {
+  if (const auto device = usable_device(platform, id)) return *device;
   const Topology& topology = platform.topology();
-  const auto usable = [](const Device& d) { return d.kind == DeviceKind::kGpu || d.kind == DeviceKind::kCpu; };
-  if (const auto device = topology.find(id); device && usable(topology.devices[static_cast<std::size_t>(*device)]))
-    return *device;
   std::vector<std::string> known;
   for (const Device& device : topology.devices)
-    if (usable(device)) known.push_back(device.id);
+    if (is_usable(device)) known.push_back(device.id);
   r.fail(key, "'" + id + "' is no GPU or CPU of " + topology.name + ": one of " + joined(known));
 }
 
@@ -29,9 +38,10 @@ std::optional<bool> read_direction(ObjectReader& r) {
   return r.choice("direction", {"read", "write"}) == "read";
 }
 
+bool is_size(double bytes) { return bytes >= 1 && bytes <= kLargest_B && bytes == std::floor(bytes); }
+
 double checked_size(const ObjectReader& r, const std::string& key, double size) {
-  if (!(size >= 1) || size > kLargest_B || size != std::floor(size))
-    r.fail(key, "must be a whole number of bytes from 1 to 2^53");
+  if (!is_size(size)) r.fail(key, "must be a whole number of bytes from 1 to 2^53");
   return size;
 }
 

@@ -9,6 +9,8 @@
 
 namespace linkcast::activities {
 
+/// GPU or CPU by id; none: it is no such device.
+std::optional<int> usable_device(const Platform& platform, const std::string& id);
 /// GPU or CPU by id. @throws InputError  with the known ids
 int device_by_id(const Platform& platform, const std::string& id, const ObjectReader& r, const std::string& key);
 
@@ -16,7 +18,9 @@ int device_by_id(const Platform& platform, const std::string& id, const ObjectRe
 MoveBy read_engine(ObjectReader& r);
 std::optional<bool> read_direction(ObjectReader& r);
 
-/// A size in bytes: a whole number from 1 to 2^53. @throws InputError
+/// A size in bytes: a whole number from 1 to 2^53.
+bool is_size(double bytes);
+/// @throws InputError  it is none
 double read_size(ObjectReader& r, const std::string& key);
 double checked_size(const ObjectReader& r, const std::string& key, double size);
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
+#include <tuple>
 
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/copies.hpp"
@@ -194,6 +196,38 @@ TEST_CASE("every link carries the bytes of the flows over it", "[physics]") {
   CHECK_THAT(carried[port(0, true)], WithinRel(4 * kSize_B, 1e-9));
   CHECK_THAT(carried[port(0, false)], WithinRel(3 * kSize_B, 1e-9));
   CHECK_THAT(carried["node1/gpu1->gpu2"], WithinRel(kSize_B, 1e-9));
+}
+
+TEST_CASE("a lone copy is solved on the links that it takes, as on all links of its node", "[physics]") {
+  const auto solver = make_solver("fluid");
+  for (const char* platform : {"p100-dgx1", "dgx2", "hgx-h200"}) {
+    const Cluster& machine = test::catalogue().machine(platform)->lone_node();
+    const std::size_t all = machine.node().constraints().size();
+    const auto run = [&](const Json& flows) {
+      const Json query{{"flows", flows}};
+      ObjectReader r(query, "query");
+      log::NoProgress none;
+      copy::CopyRequest request = copy::read_flows(machine, r, none);
+      std::vector<std::size_t> order(request.copies.size());
+      std::iota(order.begin(), order.end(), 0);
+      copy::CopyPlan plan(machine, request, order);
+      const Solution solution = solver->run(plan.problem());
+      const copy::PlannedCopy& first = plan.copies().front();
+      const int limit = solution.limited_by[static_cast<std::size_t>(first.main)];
+      return std::tuple(plan.problem().capacity_Bps.size(), solution.finish_s[static_cast<std::size_t>(first.last)],
+                        limit == kOwnCap ? "" : machine.id(plan.cluster_problem().key(limit)));
+    };
+    for (const char* target : {"gpu1", "gpu5", "cpu0"}) {
+      const auto [few, alone_s, alone_limit] = run({{"gpu0", target, kSize_B}});
+      const auto [many, among_s, among_limit] = run({{"gpu0", target, kSize_B}, {"gpu2", "gpu2", 1}});
+      INFO(platform << " " << target);
+      CHECK(many == all);
+      CHECK(few <= all);
+      if (std::string(target) != "gpu5") CHECK(few < all / 4);  // on a DGX-1 a staged copy is two
+      CHECK(alone_s == among_s);
+      CHECK(alone_limit == among_limit);
+    }
+  }
 }
 
 TEST_CASE("staged messages of one GPU take turns at its copy engine", "[physics]") {
