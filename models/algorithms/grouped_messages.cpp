@@ -168,8 +168,8 @@ class Queues {
     const auto& route = route_of(one.message.from, one.message.to);
     if (!route || route->links.empty()) return {0, 0};
     const auto on = [&](int link) {
-      const auto asked = requests_.find(link);
-      return data_.at(link) + (requests && asked != requests_.end() ? asked->second : 0);
+      const auto requested = requests_.find(link);
+      return data_.at(link) + (requests && requested != requests_.end() ? requested->second : 0);
     };
     return {on(route->links.front()), on(route->links.back())};
   }

@@ -20,7 +20,7 @@
 namespace linkcast {
 namespace {
 
-constexpr std::size_t kUsualKeys = 24;  // source: ours, that a query is asked for
+constexpr std::size_t kUsualKeys = 24;  // source: ours, of a query
 
 /// JSON pointer escapes of RFC 6901.
 std::string escaped(const std::string& key) {

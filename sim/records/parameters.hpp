@@ -355,7 +355,7 @@ inline constexpr ProtocolRows ring_read_steps{
     {.what = "read_steps",
      .unit = "1",
      .meaning = "NCCL: what a step that sends nothing takes besides storing and adding"},
-    {Prior{0.05, 1}, Prior{0.18, 0.7}, Prior{0.14, 0.7}}};
+    {Prior{0.05, 1}, Prior{0.18, 0.7}, Prior{0.14, 0.7}}};  // source: as above
 inline constexpr ProtocolRows ring_copy{
     subjects::kRing,
     {.what = "copy_s", .unit = "s", .meaning = "NCCL: what a hop takes longer whose block stores and sends"},

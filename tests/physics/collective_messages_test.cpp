@@ -303,7 +303,7 @@ TEST_CASE("messages in a node: queues of first and last links, and host memory b
       // in step, all blocks send and then copy, which takes half of their time, while the link idles: of that the more
       // is left the fewer chunks of 512 KiB a block has; the last 128 KiB are copied out in any case
       const double copy_s = 0.5 * size / (blocks * block), chunks = size / blocks / 524288;
-      const double lost_s = std::max(0.0, size / link + copy_s - alone_s) / (1 + chunks / 10);
+      const double lost_s = std::max(0.0, size / link + copy_s - alone_s) / (1 + chunks / 12);
       CHECK((lost_s > 0) == (block > 10e9));
       CHECK_THAT(flow_s(one), WithinRel(alone_s + copy_s / (4 * chunks) + lost_s, 1e-6));
       const double rate = 3 * size / flow_s(three);

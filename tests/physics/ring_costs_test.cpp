@@ -110,8 +110,9 @@ std::vector<Primitive> primitives(const std::string& op, int ranks) {
 /// Of a primitive, in steps: a send takes what is left where half of the steps store and half of them add.
 double steps_of(const Primitive& one, const Values& id, const std::string& protocol) {
   const double copy = id.at("ring." + protocol + ".copy_steps"), reduce = id.at("ring." + protocol + ".reduce_steps");
-  return (one.sends ? 1 - (copy + reduce) / 2 : id.at("ring." + protocol + ".read_steps")) + (one.stores ? copy : 0) +
-         (one.adds ? reduce : 0);
+  const double whole = one.sends ? 1 - (copy + reduce) / 2 : id.at("ring." + protocol + ".read_steps");
+  if (one.sends && one.stores && one.adds) return whole + std::max(copy, reduce);
+  return whole + (one.stores ? copy : 0) + (one.adds ? reduce : 0);
 }
 
 /// Steps of the root of a reduce, which sends nothing; no other operation has a rank of its own kind that could limit.
@@ -362,8 +363,8 @@ TEST_CASE("by hand: each parameter's error is in the interval as far as the time
   const Json result = ring(machine("error-costs", quick));
   const double time = seconds(result), flow = time - latency(result);
   check("ring.Simple.channel_Bps", ring, flow / time);
-  // six sends, four stores, three adds: copy_steps counts four times, less half of the sends that are so much shorter;
-  // that the last store takes longer while blocks are in step is left out
+  // six sends, four stores, three adds, one of which hides behind a store: copy_steps counts four times, less half of
+  // the sends that are so much shorter; that the last store takes longer while blocks are in step is left out
   check("ring.Simple.copy_steps", ring, 0.6 * (4 - 3) / work_of("all_reduce", 4, "Simple") * flow / time);
   check("ring.Simple.read_steps", ring, 0.19 / work_of("all_reduce", 4, "Simple") * flow / time);
   check("ring.Simple.read_s", ring, 1.2e-6 / time);
@@ -384,9 +385,8 @@ TEST_CASE("by hand: each parameter's error is in the interval as far as the time
   const auto chain = [](const std::string& id) { return run(id, "reduce", 4, 4194304, "ring", "Simple"); };
   const Json reduced = chain(machine("error-costs", quick));
   const double of_root = 1 - latency(reduced) / seconds(reduced);
-  check("ring.Simple.copy_steps", chain, 0.6 / (0.19 + 0.6 + 0.25) * of_root);
-  check("ring.Simple.reduce_steps", chain, 0.25 / (0.19 + 0.6 + 0.25) * of_root);
-  check("ring.Simple.read_steps", chain, 0.19 / (0.19 + 0.6 + 0.25) * of_root);
+  for (const auto& [name, steps] : Values{{"copy_steps", 0.6}, {"reduce_steps", 0.25}, {"read_steps", 0.19}})
+    check("ring.Simple." + name, chain, steps / 1.04 * of_root);
   const auto tree = [](const std::string& id) { return run(id, "all_reduce", 4, 65536, "tree", "LL"); };
   const Json of_tree = tree(machine("error-costs", quick));
   check("ring.LL.base_s", tree, 0.8 * 6e-6 / seconds(of_tree));

@@ -22,7 +22,8 @@ const Values kRates = {{"ring.Simple.base_s", 9e-6},       {"ring.Simple.hop_s",
                        {"ring.Simple.channel_Bps", 0.5e9}, {"ring.Simple.crowding", 0},
                        {"ring.Simple.copy_steps", 0},  // schedules say which step does what, not what it takes
                        {"ring.Simple.reduce_steps", 0},    {"ring.Simple.copy_s", 0},
-                       {"ring.Simple.reduce_s", 0}};
+                       {"ring.Simple.reduce_s", 0},        {"ring.Simple.read_steps", 0},
+                       {"ring.Simple.read_s", 0}};
 
 /// A thread block of a file, step by step.
 class Tb {
