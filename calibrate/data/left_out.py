@@ -31,7 +31,7 @@ RECORD = ROOT / "calibrate/data/left-out.json"
 SIZES = [("below 64 KiB", 0), ("64 KiB to 4 MiB", 65536), ("from 4 MiB", 4194304)]
 LARGEST = 9007199254740992.0
 NINETY_PERCENT = 1.6448536269514722  # of a normal distribution, in standard deviations
-BENCH = ["calibrate/data/hgx-h200/20261121a-nccl_ops.json", "calibrate/data/hgx-h200/20261126b-nccl_ops.json"]
+BENCH = [f"calibrate/data/hgx-h200/{occasion}-nccl_ops.json" for occasion in ("20261121a", "20261121e", "20261126b")]
 ALPS = {"kind": "collective", "platform": "alps", "op": "all_reduce", "library": "nccl-2.23"}
 EIGHT_NODES = {name: f"calibrate/data/{folder}/mpi-eight-nodes.json"
                for name, folder in (("summit", "summit"), ("abci-a100", "abci-a100"), ("abci-v100", "abci-v100x4"))}
