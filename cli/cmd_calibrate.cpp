@@ -46,7 +46,7 @@ void print_report(const fit::FitResult& result) {
 void print_lesson(const learn::Lesson& lesson) {
   std::cout << "\nlearned from " << lesson.points.size() << " collectives, which the forecast meets within "
             << percent(std::expm1(lesson.sigma)) << " (standard deviation; fitted, not held out):\n";
-  std::vector<std::vector<std::string>> table = {{"parameter", "value", "spread", "believed", "spread", ""}};
+  std::vector<std::vector<std::string>> table = {{"parameter", "value", "spread", "prior", "spread", ""}};
   for (const learn::Taught& t : lesson.parameters)
     table.push_back({t.name, figure(t.estimate.value), percent(t.estimate.spread), figure(t.prior.value),
                      percent(t.prior.spread), t.estimate.determined ? "learned" : "not determined"});

@@ -391,11 +391,11 @@ std::string time_text(const Json& result) {
 }
 
 std::string alternative_text(const Json& other) {
-  const std::string believed = other.contains("library_believes_s")
-                                   ? fmt::format("  (the library believes {})", seconds(other["library_believes_s"]))
+  const std::string estimate = other.contains("library_believes_s")
+                                   ? fmt::format("  (tuner estimate {})", seconds(other["library_believes_s"]))
                                    : "";
   return fmt::format("{}, {}: {}{}", text(other["algorithm"]), text(other["protocol"]), seconds(other["time_s"]),
-                     believed);
+                     estimate);
 }
 
 std::string other_text(const Json& other) {
@@ -460,7 +460,7 @@ void print_result(const Json& result) {
   if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
   if (result.contains("algbw_Bps")) add_collective_rows(result, row);
   if (result.contains("library_believes"))
-    row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
+    row("tuner estimate", seconds(result["library_believes"]["time_s"]) + "  (the library's, not a forecast)");
   add_list(result, "alternatives", alternative_text, row);
   if (result.contains("hint")) row("hint", text(result["hint"]));
   add_list(result, "others", other_text, row);

@@ -79,7 +79,7 @@ void print_tuner(const Json& result) {
                     : row["enabled"].get<bool>() ? ""
                                                  : "off"});
   }
-  std::cout << "what the library believes (its tuner, not a forecast):\n";
+  std::cout << "tuner estimate (the library's, not a forecast):\n";
   print_table(rows);
   std::cout << "it takes " << taken["channels"] << " blocks of " << taken["threads"] << " threads\n";
 }

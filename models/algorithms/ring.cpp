@@ -116,7 +116,8 @@ class BlockWork {
     return sending([](double step) { return step; }) + silent();
   }
   /// The same where all blocks take each step together, and no sending step is shorter than its bytes take on the
-  /// links. @param link  steps
+  /// links.
+  /// @param link      steps that these bytes take there
   /// @param together  times as long as alone that the step takes which sends nothing
   [[nodiscard]] double in_step(double link, double together) const {
     return sending([link](double step) { return activities::of_two_limits_s(step, link); }) + together * silent();

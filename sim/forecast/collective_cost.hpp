@@ -33,9 +33,8 @@ enum class Figure {
   kLinks
 };
 
-/// Hops of the first byte one after the other: inside nodes, between them; and how many of the former store what came
-/// beside sending it, or add it to their own; steps that
-/// send nothing.
+/// Hops of the first byte one after the other: inside nodes, between them. Of the former: those that store what came
+/// besides sending it, those that add it to their own; and steps that send nothing.
 struct Hops {
   double inside = 0, between = 0, storing = 0, adding = 0, reading = 0;
 };

@@ -12,7 +12,7 @@ from pathlib import Path
 from program import PROGRAM, ROOT, InFolder, main, run, start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from linkcast_programs.measure.held_back import CONCURRENT, COPIES, ENGINE, GRAPH, Forecast, Point  # noqa: E402
+from linkcast_programs.measure.held_back import CONCURRENT, COPIES, ENGINE, GRAPH, Forecast, Point, seconds_of  # noqa: E402
 from linkcast_programs.measure.table import class_of, groups_of, sentence, table_text, worse_lines  # noqa: E402
 
 INPUT = ROOT / "tests/input/measure"
@@ -192,6 +192,17 @@ class Judged(InFolder):
     def point(self, measured: float, own: float, inherited: float, op: str = "all_reduce", size_B: int = 8, issued: str = GRAPH,
               gpus: int = 2) -> Point:
         return Point(issued, op, gpus, size_B, measured, Forecast(own, own / 1.2, own * 1.2), Forecast(inherited, inherited / 2, inherited * 2))
+
+    def test_calls_in_graphs_are_judged_by_the_time_of_the_gpus_alone(self):
+        """From 1 MiB on `steady` is one graph, which waits for its launch."""
+        def measured(launch: str, size_B: int, **times: float) -> float | None:
+            return seconds_of({"launch": launch, "size_B": size_B, "times_s": {name: [0, 0, time, 0, 0] for name, time in times.items()}})
+
+        self.assertEqual(measured(GRAPH, 2**20 - 4, steady=5e-6, device=4e-6), 5e-6)
+        self.assertEqual(measured(GRAPH, 2**20, steady=12e-6, device=10e-6), 10e-6)
+        self.assertEqual(measured(GRAPH, 2**26, steady=250e-6), 250e-6)
+        self.assertEqual(measured("process", 2**20, short=20e-6, device=10e-6), 20e-6)
+        self.assertIsNone(measured("process", 2**20, device=10e-6))
 
     def test_classes_of_sizes(self):
         self.assertEqual([class_of(size) for size in (8, 2**16 - 1, 2**16, 2**20, 2**26 - 4, 2**26)],

@@ -7,14 +7,14 @@ As a program it prints a table for every record:
 import statistics
 from pathlib import Path
 
-from ..measure.held_back import ALONE, GRAPH, MEDIAN, is_plain, kind_of
+from ..measure.held_back import GRAPH, MEDIAN, alone, is_plain, kind_of
 from . import common
 from .common import BLUE, GREEN, GREY, MIB, ORANGE, PURPLE
 
 FOLDER = common.ROOT / "calibrate/data/hgx-h200"
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv")
 QUANTITIES = {"short": 20, "rest": 1}  # calls, one behind the other
-IN_GRAPHS = {ALONE: 200}               # so many that what a graph's launch and the wait for its end take, 14 us, is no part of a call
+CALLS_IN_GRAPHS = 200
 COLOURS = {"graph": BLUE, "process, threads": GREEN, "process, processes": GREY, "single_process": ORANGE, "pytorch": PURPLE}
 # NCCL 2.28.9 by the table of 2.27, the newest that is modelled
 QUERY = {"kind": "collective", "platform": "hgx-h200", "nvls": False}  # as measured: NCCL_NVLS_ENABLE=0
@@ -28,13 +28,14 @@ def compared(program: str, name: str) -> list[dict]:
     for point in record["points"]:
         if point["op"] not in OPERATIONS or not is_plain(point):
             continue
-        for quantity, calls in (IN_GRAPHS if point["launch"] == GRAPH else QUANTITIES).items():
+        quantities = {alone(point): CALLS_IN_GRAPHS} if point["launch"] == GRAPH else QUANTITIES
+        for quantity, calls in quantities.items():
             if quantity not in point["times_s"]:
                 continue
             queries.append({**QUERY, "id": len(queries), "op": point["op"], "gpus": point["gpus"], "size_B": point["size_B"], "calls": calls,
                             "launch": point["launch"]})
             rows.append({"kind": kind_of(point), "op": point["op"], "gpus": len(point["gpus"]), "size_B": point["size_B"],
-                         "quantity": quantity, "measured_s": point["times_s"][quantity][MEDIAN],
+                         "quantity": GRAPH if point["launch"] == GRAPH else quantity, "measured_s": point["times_s"][quantity][MEDIAN],
                          "fitted": Path(name).name in fitted})
     for row, answer in zip(rows, common.batch(program, queries)):
         row.update({"predicted_s": answer["time_s"], "low_s": answer["time_low_s"], "high_s": answer["time_high_s"]})
@@ -86,7 +87,7 @@ def groups(rows: list[dict]) -> dict:
 def plot(data: dict, out: Path) -> Path:
     plt = common.pyplot()
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.9))
-    for axis, (rest, title) in zip(axes, ((False, "20 calls, as nccl-tests; 200 in CUDA graphs"), (True, "one call from rest"))):
+    for axis, (rest, title) in zip(axes, ((False, "20 calls, as nccl-tests; the GPUs alone in CUDA graphs"), (True, "one call from rest"))):
         for kind, colour in COLOURS.items():
             some = [row for row in data["rows"] if row["kind"] == kind and (row["quantity"] == "rest") == rest]
             if some:

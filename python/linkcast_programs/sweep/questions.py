@@ -97,4 +97,3 @@ def refuse_long_sweep(study: Study, waiting: np.ndarray, start: Any, jobs: int) 
     finally:
         process.kill()
     refuse_long("sweep", len(waiting), "scenarios", mean_without_stall(took) * len(waiting) / jobs)
-
