@@ -182,33 +182,46 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
   CHECK_THAT(run_s(reduce + message(3, 1, "a", 1e9)), WithinRel(alone_s + one_s, 0.05));
 }
 
+namespace {
+
+/// Each group calls the operation once, all at the same time. Four GPUs a node.
+double of_groups_s(const std::string& platform, const std::string& op, const std::vector<std::vector<int>>& groups) {
+  const test::ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  Json header{{"schema", "trace/1"}, {"name", "t"}, {"ranks", 8}, {"source", "test"}, {"groups", Json::object()}};
+  std::string lines;
+  for (const std::vector<int>& ranks : groups) {
+    const std::string name = "group" + std::to_string(header["groups"].size());
+    header["groups"][name] = ranks;
+    for (const int rank : ranks)
+      lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
+  }
+  std::ofstream(file) << header.dump() << '\n' << lines;
+  replay::ReplayRequest request;
+  request.machine = test::catalogue().machine(platform);
+  request.parts = {{file}};
+  request.nodes = 2;
+  request.gpus_per_node = 4;
+  request.interval = false;
+  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+}
+
+}  // namespace
+
 TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
   // One GPU of each of two nodes, each with a port of its own: GPU 0 of both, and beside it GPU 1 of both, which must
   // not be taken for GPU 0 too. At one leaf nothing but the ports is in common.
-  const auto run_s = [](const std::vector<std::vector<int>>& groups) {
-    const test::ScratchFolder scratch;
-    const std::string file = (scratch / "t.jsonl").string();
-    Json header{{"schema", "trace/1"}, {"name", "t"}, {"ranks", 8}, {"source", "test"}, {"groups", Json::object()}};
-    std::string lines;
-    for (const std::vector<int>& ranks : groups) {
-      const std::string name = "group" + std::to_string(header["groups"].size());
-      header["groups"][name] = ranks;
-      for (const int rank : ranks)
-        lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", "all_reduce"}, {"group", name}, {"size_B", 1e9}}
-                     .dump() +
-                 "\n";
-    }
-    std::ofstream(file) << header.dump() << '\n' << lines;
-    replay::ReplayRequest request;
-    request.machine = test::catalogue().machine("alps");
-    request.parts = {{file}};
-    request.nodes = 2;
-    request.gpus_per_node = 4;
-    request.interval = false;
-    return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
-  };
-  const double alone_s = run_s({{0, 4}});
-  CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
+  const double alone_s = of_groups_s("alps", "all_reduce", {{0, 4}});
+  CHECK_THAT(of_groups_s("alps", "all_reduce", {{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
+}
+
+TEST_CASE("replay over nodes: what each node does by itself takes what one of them takes", "[replay]") {
+  const std::string op = GENERATE("all_reduce", "all_gather", "alltoall");
+  for (const std::string platform : {"alps", "leonardo", "hgx-h100"}) {
+    INFO(platform << " " << op);
+    CHECK_THAT(of_groups_s(platform, op, {{0, 1, 2, 3}, {4, 5, 6, 7}}),
+               WithinRel(of_groups_s(platform, op, {{0, 1, 2, 3}}), kExact));
+  }
 }
 
 TEST_CASE("replay: one node is a cluster of one", "[replay]") {

@@ -68,7 +68,7 @@ class MachineNetwork final : public FlowNetwork {
   collective::PlacedCollective call_of(const NetworkOp& op);
   Plan copy(const NetworkOp& op, bool behind);
   Plan forecast(const collective::CollectiveJob& job);
-  void put_on_node(int node, std::vector<Activity>& flows) const;
+  void put_on_node(int node, Plan& plan) const;
   [[nodiscard]] int queue_of_process(int gpu) const {
     return activities::queue_of_node(node(), machine().nodes(), gpu);
   }
@@ -117,9 +117,10 @@ NetworkOp MachineNetwork::local(NetworkOp op) const {
   return op;
 }
 
-/// Constraints and queues of a node by itself become those of the machine.
-void MachineNetwork::put_on_node(int node, std::vector<Activity>& flows) const {
-  for (Activity& flow : flows) {
+/// Constraints and queues of a node by itself become those of the machine, and its limits are of that node's links.
+void MachineNetwork::put_on_node(int node, Plan& plan) const {
+  for (activities::OwnLimit& limit : plan.own_limits) limit.key = machine().key(node, limit.key);
+  for (Activity& flow : plan.activities) {
     for (Use& use : flow.uses)
       if (!activities::is_own_limit(use.constraint)) use.constraint = machine().key(node, use.constraint);
     for (int& queue : flow.queues) queue = activities::queue_of_node(this->node(), node, queue);
@@ -194,7 +195,7 @@ Plan MachineNetwork::by_kernels(const NetworkOp& op) {
       asked_->lone_node(), libraries().get(library_), *communicator, message, "sendrecv", op.size_B};
   job.calls = 1;
   Plan plan = forecast(job);
-  put_on_node(node_of(op), plan.activities);
+  put_on_node(node_of(op), plan);
   return plan;
 }
 
@@ -217,7 +218,7 @@ collective::PlacedCollective MachineNetwork::call_of(const NetworkOp& op) {
 Plan MachineNetwork::collective(const NetworkOp& op) {
   if (!in_one_node(op)) return over_nodes(op);
   Plan plan = forecast(collective::place_job(*asked_, call_of(op), {{0}, local(op).gpus}).job);
-  put_on_node(node_of(op), plan.activities);
+  put_on_node(node_of(op), plan);
   return plan;
 }
 
@@ -278,7 +279,7 @@ Plan MachineNetwork::copy(const NetworkOp& op, bool behind) {
     if (!plan.activities.empty()) stage.after = {static_cast<int>(plan.activities.size()) - 1};
     plan.activities.push_back(std::move(stage));
   }
-  put_on_node(node_of(op), plan.activities);
+  put_on_node(node_of(op), plan);
   return plan;
 }
 
