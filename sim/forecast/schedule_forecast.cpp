@@ -117,7 +117,7 @@ std::vector<uncertainty::Term> parts_of_rounds(const CollectiveJob& job, const S
   const double starts_s = scale * std::max(0.0, times.latency_s - times.posting_s - times.starting_s);
   const double first_s = std::min(scale * times.first_s, starts_s);
   const double adding_s = std::clamp(times.combine_s - times.starting_s, 0.0, moving_s - latency_s);
-  const ErrorPart starts(times.delay_error * times.latency_s / time_s);
+  const ErrorPart starts(scale * times.delay_error_s / time_s);
   const double bytes_s = moving_s - latency_s - adding_s;
   // Inside a node processes copy all bytes, as fast as nobody measured.
   const bool copied = host && job.one_node() && times.stand_in;

@@ -130,6 +130,7 @@ class Steps {
     times_.latency_s += weight * longest.latency_s;
     times_.posting_s += weight * longest.posting_s;
     times_.starting_s += weight * longest.starting_s;
+    times_.delay_error_s += weight * longest.error_s;
     if (times_.first_s == 0) times_.first_s = longest.first_s;
     times_.combine_s += weight * *std::max_element(combine_.begin(), combine_.end());
   }
@@ -156,6 +157,7 @@ class Steps {
     const double delay = problem_.delay_s(plan.activity);
     chain.latency_s += delay - (eager ? 0 : adding);
     chain.posting_s += posting;
+    chain.error_s += plan.delay_error_s;
     chain.starting_s += eager ? 0 : reducing - adding;
     if (chain.first_s == 0) chain.first_s = delay - posting - (eager ? 0 : reducing);
     latency_.push_back(chain);
@@ -167,7 +169,6 @@ class Steps {
     times_.transport_B[plan.transport] += weight * bytes;
     times_.stand_in = times_.stand_in || plan.stand_in;
     times_.rate_error = std::max(times_.rate_error, plan.rate_error);
-    if (delay > 0) times_.delay_error = std::max(times_.delay_error, plan.delay_error_s / delay);
   }
 
   /// Between two messages that a rank posts: a copy inside the node it has to issue as well.
@@ -178,9 +179,9 @@ class Steps {
     return turn.copied ? std::max(job_.costs.post_s, issue_cost(node, turn.by_kernel).time_s) : job_.costs.post_s;
   }
 
-  /// Delays one after the other, in seconds, and parts of them.
+  /// Delays one after the other, in seconds, parts of them, and their error.
   struct Chain {
-    double latency_s = 0, first_s = 0, posting_s = 0, starting_s = 0;  ///< as in ScheduleTimes
+    double latency_s = 0, first_s = 0, posting_s = 0, starting_s = 0, error_s = 0;  ///< as in ScheduleTimes
   };
   static bool shorter(const Chain& a, const Chain& b) { return a.latency_s < b.latency_s; }
 
@@ -285,7 +286,7 @@ void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.chain_B += part.chain_B;
   sum.stand_in = sum.stand_in || part.stand_in;
   sum.rate_error = std::max(sum.rate_error, part.rate_error);
-  sum.delay_error = std::max(sum.delay_error, part.delay_error);
+  sum.delay_error_s += part.delay_error_s;
 }
 
 void run_group(const ScheduleJob& job, const Phase& phase, const Stratum& group, int most, ScheduleTimes& times) {

@@ -40,7 +40,8 @@ struct ScheduleTimes {
   double wire_s = 0;                          ///< least time of all messages, ClusterProblem::wire_bound_s()
   double chain_B = 0;                         ///< of steady state: of the largest messages, one after the other
   bool stand_in = false;
-  double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it
+  double rate_error = 0;     ///< largest of a message
+  double delay_error_s = 0;  ///< of latency_s: standard errors of its start-ups, one after the other
 };
 
 /// Every message as an activity, after those that it waits for, with its crossings of the fabric.

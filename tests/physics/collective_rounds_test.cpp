@@ -240,9 +240,16 @@ TEST_CASE("rounds: how sure a forecast is, part by part", "[physics][rounds]") {
   CollectiveRun run = run_of();
   const double base = variance(machine, run), with_fit = variance(known, run);
   const auto added = [&](const Cluster& on) { return variance(on, run) - (&on == &machine ? base : with_fit); };
-  run.scheduled->times.delay_error = 0.5;
+  run.scheduled->times.delay_error_s = 0.5 * run.scheduled->times.latency_s;
   CHECK_THAT(added(machine), WithinRel(std::pow(0.5 * 0.3, 2), 1e-6));
-  run.scheduled->times.delay_error = 0;
+  // delays that overlap others are no longer than the messages together, nor are their errors
+  const double whole_s = run.scheduled->times.latency_s;
+  run.scheduled->times.latency_s *= 10;
+  const double moving = 1 - run.scheduled->inside_s() / run.time_s();
+  run.scheduled->times.delay_error_s = 0.5 * run.scheduled->times.latency_s;
+  CHECK_THAT(added(machine), WithinRel(std::pow(0.5 * moving, 2), 1e-6));
+  run.scheduled->times.latency_s = whole_s;
+  run.scheduled->times.delay_error_s = 0;
   run.scheduled->times.combine.rate_error = ErrorPart(0.4);
   CHECK_THAT(added(machine), WithinRel(std::pow(0.4 * 0.1, 2), 1e-6));
   run.scheduled->times.combine.rate_error = {};

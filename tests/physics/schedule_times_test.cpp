@@ -102,6 +102,7 @@ TEST_CASE("a star: start-ups and reductions along the longest chain of messages"
       const auto ring = star.times("ring", "all_reduce", rounds);
       CHECK_THAT(ring.time_s, WithinRel((n - 1) * (2 * kAlpha_s + kStart_s) + part * (2 * move + add), kExact));
       CHECK_THAT(ring.latency_s, WithinRel((n - 1) * (2 * kAlpha_s + kStart_s), kExact));
+      CHECK_THAT(ring.delay_error_s, WithinRel((n - 1) * 2 * 0.02 * kAlpha_s, kExact));  // reductions have their own
       CHECK_THAT(ring.combine_s, WithinRel((n - 1) * kStart_s + part * add, kExact));
       CHECK(ring.rounds == 2 * (n - 1));
       CHECK(ring.steady == (rounds == Rounds::kSteady));
@@ -109,6 +110,7 @@ TEST_CASE("a star: start-ups and reductions along the longest chain of messages"
         CHECK_THAT(ring.transport_B.at("mpi_network"), WithinRel(2 * part * n * kSize_B, kExact));
       const auto doubling = star.times("recursive_doubling", "all_reduce", rounds);
       CHECK_THAT(doubling.latency_s, WithinRel((log + 2 * fold) * kAlpha_s + (log + fold) * kStart_s, kExact));
+      CHECK_THAT(doubling.delay_error_s, WithinRel((log + 2 * fold) * 0.02 * kAlpha_s, kExact));
       CHECK_THAT(doubling.combine_s, WithinRel((log + fold) * (kStart_s + add), kExact));
       const auto gather = star.times("binomial", "gather", rounds);
       CHECK_THAT(gather.latency_s, WithinRel(std::ceil(std::log2(n)) * kAlpha_s, kExact));
