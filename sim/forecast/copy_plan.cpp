@@ -12,11 +12,9 @@ namespace {
 std::map<std::pair<int, int>, double> bidirectional_gpus(const Cluster& machine, const CopyRequest& request) {
   std::map<std::pair<int, int>, double> up, both;
   if (request.copies.size() < 2) return both;
+  const std::string& named = request.inside.transport;
   const auto over_host = [&](const Copy& copy) {
-    if (copy.message) return false;
-    const std::string natural = activities::runtime_transport(machine.node(), copy.from.device, copy.to.device);
-    const std::string& named = request.inside.transport;
-    return natural == "host" || (named.empty() ? natural : named) == "staged";
+    return !copy.message && activities::crosses_host(machine.node(), copy.from.device, copy.to.device, named);
   };
   const auto most = [](double& bytes, double more) { bytes = std::max(bytes, more); };
   for (const Copy& copy : request.copies)

@@ -1,7 +1,6 @@
 #include "sim/forecast/engine_orders.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <numeric>
 #include <random>
@@ -52,11 +51,14 @@ class Engines {
     for (std::size_t e = 0; e < engines_; ++e) firsts[e] = random() % copies_[e].size();
     return firsts;
   }
-  /// Of each engine the copy that is first where firsts are n, if it has so many.
+  /// Of each engine the copy that is first where firsts are n, if it has so many; for n = 1 the request's first behind.
   [[nodiscard]] Order each(std::size_t n) const {
     Order copies;
-    for (const Order& of_engine : copies_)
-      if (n < of_engine.size()) copies.push_back(of_engine[n]);
+    for (const Order& of_engine : copies_) {
+      if (n >= of_engine.size()) continue;
+      copies.push_back(of_engine[n]);
+      if (n == 1) copies.push_back(of_engine.front());
+    }
     return copies;
   }
   [[nodiscard]] Order order(const Firsts& firsts) const {
@@ -115,9 +117,9 @@ class OrderRuns {
         for (const int queue : plan.problem().activities[at(a)].queues) queues.push_back(queue);
       std::sort(queues.begin(), queues.end());
       queues.erase(std::unique(queues.begin(), queues.end()), queues.end());
+      blocks_.emplace_back(std::size_t{1} << queues.size());
     }
     last_order_.assign(at(plan.problem().queue_count), 0);
-    blocks_.resize(plan.copies().size());
     if (!one_node_) return;
     take_used(plan.problem());
     Order order(plan.copies().size());
@@ -161,10 +163,6 @@ class OrderRuns {
     int first = 0;
     std::vector<Activity> activities{};
   };
-  struct Known {
-    std::vector<char> used{};  ///< of its queues, whether before it
-    Block block{};
-  };
   struct Placed {
     const Block* block = nullptr;
     int first = 0;  ///< place in the problem
@@ -191,13 +189,11 @@ class OrderRuns {
     found_.clear();
     bool all = true;
     for (const std::size_t i : order) {
-      used_.clear();
-      for (const int queue : queues_[i]) used_.push_back(std::exchange(last_order_[at(queue)], orders_) == orders_);
-      std::deque<Known>& known = blocks_[i];
-      auto same = std::find_if(known.begin(), known.end(), [this](const Known& one) { return one.used == used_; });
-      if (same == known.end()) same = known.insert(known.end(), {used_, {}});
-      found_.push_back(&same->block);
-      all = all && !same->block.activities.empty();
+      std::size_t used = 0;
+      for (const int queue : queues_[i])
+        used = 2 * used + (std::exchange(last_order_[at(queue)], orders_) == orders_ ? 1 : 0);
+      found_.push_back(&blocks_[i][used]);
+      all = all && !found_.back()->activities.empty();
     }
     return all;
   }
@@ -244,16 +240,15 @@ class OrderRuns {
   const Engines& engines_;
   int host_;  ///< activities of the host
   bool one_node_ = true;
-  std::vector<std::vector<int>> queues_{};   ///< of each copy
-  std::vector<std::deque<Known>> blocks_{};  ///< of each copy; they stay where they are
-  std::vector<int> number_{};                ///< per constraint of a plan: that of the problem
-  std::vector<int> used_constraints_{};      ///< the other way round
-  std::size_t firsts_learnt_ = 1;            ///< the first copies are first in the order of the request
-  int orders_ = 0;                           ///< looked for
-  std::vector<int> last_order_{};            ///< per queue: in which it was used
-  std::vector<char> used_{};
-  std::vector<Block*> found_{};   ///< in the order that was last looked for
-  std::vector<Placed> placed_{};  ///< in the problem
+  std::vector<std::vector<int>> queues_{};    ///< of each copy
+  std::vector<std::vector<Block>> blocks_{};  ///< of each copy, by which of its queues were used before it, a bit each
+  std::vector<int> number_{};                 ///< per constraint of a plan: that of the problem
+  std::vector<int> used_constraints_{};       ///< the other way round
+  std::size_t firsts_learnt_ = 1;             ///< the first copies are first in the order of the request
+  int orders_ = 0;                            ///< looked for
+  std::vector<int> last_order_{};             ///< per queue: in which it was used
+  std::vector<Block*> found_{};               ///< in the order that was last looked for
+  std::vector<Placed> placed_{};              ///< in the problem
   Problem problem_{};
   std::map<Firsts, Solution> known_{};
 };

@@ -103,6 +103,12 @@ std::string runtime_transport(const Platform& platform, int source, int target) 
   return platform.peer_route(source, target) ? "peer" : "staged";
 }
 
+bool crosses_host(const Platform& platform, int source, int target, const std::string& named) {
+  if (source == target) return named == "staged";
+  if (!is_gpu(platform, source) || !is_gpu(platform, target)) return true;
+  return named.empty() ? !platform.peer_route(source, target) : named == "staged";
+}
+
 StagedRoute staged_route(const Platform& platform, int source, int target) {
   StagedRoute route;
   route.up = platform.to_host(source).links;

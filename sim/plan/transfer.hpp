@@ -128,6 +128,8 @@ int in_queue(int device);
 
 /// Transport that the runtime takes: local, peer where peer access exists, host to or from a CPU, else staged.
 std::string runtime_transport(const Platform& platform, int source, int target);
+/// Whether a copy goes to, from or through host memory. @param named  its transport; empty: the runtime's
+bool crosses_host(const Platform& platform, int source, int target, const std::string& named);
 
 /// Share of an accelerator link's copy-engine rate that kernels reach, because they store in smaller packets.
 double kernel_link_share();

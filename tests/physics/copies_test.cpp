@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/engine/solvers.hpp"
+#include "sim/forecast/engine_orders.hpp"
 #include "sim/plan/transfer.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
@@ -152,6 +153,46 @@ TEST_CASE("where the first of queued copies decides, several picks are run", "[p
   CHECK(flows(ring_both, "copy_engine", "write") == result);
   // Copies that meet no other engine's copies need no such thing.
   CHECK(flows({{0, 1}, {0, 2}}, "copy_engine", "write")["warnings"].empty());
+}
+
+TEST_CASE("an order learnt copy by copy is that order planned as a whole", "[physics]") {
+  const auto solver = make_solver("fluid");
+  for (const char* platform : {"dgx2", "hgx-h200"}) {
+    const Cluster& machine = catalogue().machine(platform)->lone_node();
+    Json list = Json::array();  // two and three copies an engine
+    for (int k = 0; k < 20; ++k)
+      list.push_back({"gpu" + std::to_string(k * 5 % 8), "gpu" + std::to_string((k * 5 + 1 + k * 3 % 7) % 8),
+                      std::floor(kSize / (k + 1))});
+    const Json query{{"flows", list}};
+    ObjectReader r(query, "query");
+    log::NoProgress none;
+    const copy::CopyRequest request = copy::read_flows(machine, r, none);
+    copy::CopyRuns runs = copy::run_copies(machine, *solver, request);
+    REQUIRE(runs.count > 1);
+    const Solution whole = solver->run(runs.median.plan.problem());
+    CHECK(runs.median.solution.finish_s == whole.finish_s);
+    CHECK(runs.median.solution.limited_by == whole.limited_by);
+    CHECK(runs.median.solution.carried_B == whole.carried_B);
+  }
+}
+
+TEST_CASE("a copy crosses the host where the runtime's transport, or the one named, does", "[physics]") {
+  const Platform& dgx1 = catalogue().machine("p100-dgx1")->lone_node().node();
+  const std::vector<Device>& devices = dgx1.topology().devices;
+  int staged = 0, host = 0;
+  for (int from = 0; from < std::ssize(devices); ++from)
+    for (int to = 0; to < std::ssize(devices); ++to) {
+      const auto ends = {devices[static_cast<std::size_t>(from)].kind, devices[static_cast<std::size_t>(to)].kind};
+      if (std::count(ends.begin(), ends.end(), DeviceKind::kGpu) == 0) continue;
+      const std::string natural = activities::runtime_transport(dgx1, from, to);
+      staged += natural == "staged";
+      host += natural == "host";
+      CHECK(activities::crosses_host(dgx1, from, to, "") == (natural == "staged" || natural == "host"));
+      CHECK(activities::crosses_host(dgx1, from, to, "staged"));
+      CHECK(activities::crosses_host(dgx1, from, to, "peer") == (natural == "host"));
+    }
+  CHECK(staged == 24);  // each GPU of eight has four neighbours
+  CHECK(host > 0);
 }
 
 TEST_CASE("staging is limited by its own pace or by the cables", "[physics]") {
