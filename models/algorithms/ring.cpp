@@ -237,8 +237,9 @@ Schedule ring_reduce_scatter(int ranks) { return {ranks, {ring_phase(ranks, -1, 
 bool host_far_below_blocks(const activities::ProblemBuilder& node, const Channel& ring, const ChannelLoad& load) {
   constexpr double kFarBelow = 3;  // source: ours, above the factor of 2 that an assumed rate of blocks may be off
   return std::any_of(ring.hops.begin(), ring.hops.end(), [&](const Hop& hop) {
+    activities::HopLinks links;
     return hop.kind == HopKind::kHostMemory &&
-           activities::hop_path(node, hop, load.host_wait).rate_cap / load.host.wire * kFarBelow <
+           activities::add_hop(node, hop, load.host_wait, links) / load.host.wire * kFarBelow <
                load.rate_cap_Bps / load.payload_share;
   });
 }

@@ -68,11 +68,18 @@ HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& 
   inherited_ = &measured_->platform().calibration();
 }
 
-bool HostCosts::known() const { return has(own_, "process") || inherited_ != nullptr; }
+bool HostCosts::known() const { return inherited_ != nullptr || find("process") != nullptr; }
+
+const Calibration* HostCosts::find(const std::string& subject) const {
+  for (const auto& [known, from] : found_)
+    if (known == subject) return from;
+  const Calibration* from = has(own_, subject) ? own_ : has(inherited_, subject) ? inherited_ : nullptr;
+  return found_.emplace_back(subject, from).second;
+}
 
 const Calibration& HostCosts::of_subject(const std::string& subject) const {
-  const Calibration* from = has(own_, subject) ? own_ : inherited_;
-  if (!has(from, subject))
+  const Calibration* from = find(subject);
+  if (from == nullptr)
     throw InputError("launch: what issuing costs the host was never measured: fit " +
                      parameter_subject(ParameterOf::kLaunch, subject) +
                      ".* from a record of linkcast-bench --only launch, or take launch 'graph'");
@@ -80,7 +87,8 @@ const Calibration& HostCosts::of_subject(const std::string& subject) const {
 }
 
 std::string HostCosts::lender(const std::string& subject) const {
-  return has(own_, subject) || !has(inherited_, subject) ? "" : inherited_->name;
+  const Calibration* from = find(subject);
+  return from == nullptr || from == own_ ? "" : from->name;
 }
 
 double HostCosts::value(const std::string& subject, const LaunchRow& row) const {

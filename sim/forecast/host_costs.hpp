@@ -2,6 +2,7 @@
 // What a host pays to issue work to GPUs: parameters launch.* of a calibration, and the cost of one call.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/forecast/terms.hpp"
@@ -64,6 +65,9 @@ class HostCosts {
   [[nodiscard]] std::string lender(const std::string& subject) const;
 
  private:
+  /// The calibration that has what calls of a subject cost, this machine's first; null: neither.
+  [[nodiscard]] const Calibration* find(const std::string& subject) const;
+  /// @throws InputError  nothing was measured
   [[nodiscard]] const Calibration& of_subject(const std::string& subject) const;
   [[nodiscard]] double value(const std::string& subject, const LaunchRow& row) const;
   /// @param subject  whose spread it has
@@ -72,7 +76,8 @@ class HostCosts {
   LibraryParameters parameters_;
   const Calibration* own_;
   catalogue::MachinePtr measured_;  ///< the machine whose launches were measured; null: not needed, or not there
-  const Calibration* inherited_ = nullptr;  ///< of measured_
+  const Calibration* inherited_ = nullptr;                                   ///< of measured_
+  mutable std::vector<std::pair<std::string, const Calibration*>> found_{};  ///< by subject: what find() said before
   std::optional<double> scale_{};
   bool shipped_ = false;  ///< its hosts are those that linkcast measured, not the user's
 };

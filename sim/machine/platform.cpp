@@ -86,6 +86,8 @@ void Platform::build_links() {
     const Cable& cable = topology_.cables[i];
     links_.push_back({static_cast<int>(i), cable.a, cable.b});
     links_.push_back({static_cast<int>(i), cable.b, cable.a});
+    const CableKind* kind = find_cable_kind(cable.kind);
+    forwards_.push_back(kind != nullptr && kind->trait == CableTrait::kForwarded);
     accelerator_.insert(accelerator_.end(), 2, is_accelerator_cable(cable.kind));
   }
 }

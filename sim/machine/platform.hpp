@@ -100,6 +100,8 @@ class Platform {
   [[nodiscard]] int socket_of(int device) const;
   /// CPU -> CPU; empty if the same.
   [[nodiscard]] const Route& between_sockets(int from_cpu, int to_cpu) const;
+  /// Whether kernels get of a cable what it forwards of their stores, as of Infinity Fabric.
+  [[nodiscard]] bool forwards(int cable) const { return forwards_[static_cast<std::size_t>(cable)] != 0; }
   /// True if every one of these links is of an accelerator cable.
   [[nodiscard]] bool accelerators_only(const std::vector<int>& links) const;
   /// GPUs joined to both source and target by accelerator cables, directly or through switches (device indices).
@@ -154,6 +156,7 @@ class Platform {
   int first_process_ = 0;                ///< of the constraints
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
+  std::vector<char> forwards_;                                       ///< per cable
   std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
   std::vector<double> flow_caps_, store_caps_, load_caps_;           ///< per link

@@ -97,37 +97,32 @@ double lowest_capacity(const Platform& platform, const std::vector<int>& links) 
 
 /// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
 /// it. With one slice at a time (host_wait 1) the two ways do not overlap for one ring.
-void add_links(const Hop& hop, const HopPath& path, std::vector<int>& links, std::vector<int>& peers) {
-  links.insert(links.end(), path.links.begin(), path.links.end());
-  if (hop.kind != HopKind::kHostMemory) peers.insert(peers.end(), path.links.begin(), path.links.end());
-}
-
-HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait) {
+double add_hop(const ProblemBuilder& builder, const Hop& hop, double host_wait, HopLinks& links) {
   const Platform& platform = builder.platform();
   const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
-  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links, kNoCap};
-  if (hop.kind == HopKind::kRelay) {
-    const int via = platform.gpu(hop.via);
-    HopPath path{platform.peer_route(from, via)->links, kNoCap};
-    const std::vector<int>& onward = platform.peer_route(via, to)->links;
-    path.links.insert(path.links.end(), onward.begin(), onward.end());
-    return path;
+  const auto add_route = [&](int source, int target) {
+    const std::vector<int>& route = platform.peer_route(source, target)->links;
+    for (std::vector<int>* list : {&links.all, &links.peers}) list->insert(list->end(), route.begin(), route.end());
+  };
+  if (hop.kind != HopKind::kHostMemory) {
+    const int next = hop.kind == HopKind::kRelay ? platform.gpu(hop.via) : to;
+    add_route(from, next);
+    if (next != to) add_route(next, to);
+    return kNoCap;
   }
   const StagedRoute staged = staged_route(platform, from, to);
-  HopPath path{staged.up, kNoCap};
-  path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
+  for (const std::vector<int>* leg : {&staged.up, &staged.down})
+    links.all.insert(links.all.end(), leg->begin(), leg->end());
   const double up = std::min(lowest_capacity(platform, staged.up), host_kernel_Bps(platform, true));
   const double down = std::min({lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps,
                                 host_kernel_Bps(platform, false)});
-  path.rate_cap = 1 / (1 / std::min(up, down) + host_wait / std::max(up, down));
-  return path;
+  return 1 / (1 / std::min(up, down) + host_wait / std::max(up, down));
 }
 
-std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links,
-                             const std::vector<int>& peers) {
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const HopLinks& links) {
   const Platform& platform = builder.platform();
-  std::vector<Use> uses = builder.uses(links, MoveBy::kSm);
-  for (const int link : peers) {
+  std::vector<Use> uses = builder.uses(links.all, MoveBy::kSm);
+  for (const int link : links.peers) {
     const int both = platform.kernel_duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
     for (Use& use : uses)
       if (use.constraint == both) use.weight -= 1 - kStoresBothWays;
@@ -143,17 +138,16 @@ std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<in
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   const Platform& platform = builder.platform();
   Activity flow;
-  std::vector<int> links, peers;
+  HopLinks links;
   for (const Hop& hop : hops) {
-    const HopPath path = hop_path(builder, hop, load.host_wait);
-    add_links(hop, path, links, peers);
+    const double cap_Bps = add_hop(builder, hop, load.host_wait, links);
     flow.rate_cap_Bps =
-        std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? path.rate_cap / load.host.wire : path.rate_cap);
+        std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? cap_Bps / load.host.wire : cap_Bps);
   }
-  const bool accelerators_only = platform.accelerators_only(links);
-  const double share = accelerators_only ? kernel_link_share(platform, links) : 1;
+  const bool accelerators_only = platform.accelerators_only(links.all);
+  const double share = accelerators_only ? kernel_link_share(platform, links.all) : 1;
   // Whole weights where that can be: of others SimGrid needs several communications.
-  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links, peers);
+  flow.uses = accelerators_only ? builder.uses(links.all, MoveBy::kSm) : kernel_uses(builder, links);
   add_host_hops(platform, hops, load.host, flow.uses);
   flow.work_B = load.bytes / load.payload_share / share;
   flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
@@ -163,9 +157,9 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
 std::vector<Use> idle_uses(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   if (std::none_of(hops.begin(), hops.end(), [](const Hop& hop) { return hop.kind == HopKind::kHostMemory; }))
     return {};
-  std::vector<int> links, peers;
-  for (const Hop& hop : hops) add_links(hop, hop_path(builder, hop, load.host_wait), links, peers);
-  const std::vector<Use> wire = kernel_uses(builder, links, peers);
+  HopLinks links;
+  for (const Hop& hop : hops) add_hop(builder, hop, load.host_wait, links);
+  const std::vector<Use> wire = kernel_uses(builder, links);
   std::vector<Use> uses = wire, idle;
   add_host_hops(builder.platform(), hops, load.host, uses);
   for (std::size_t i = 0; i < wire.size(); ++i)

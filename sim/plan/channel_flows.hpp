@@ -34,20 +34,17 @@ struct ChannelLoad {
   double host_wait = 1;  ///< through host memory: part of the quicker way that does not overlap with the slower
 };
 
-/// Links of one hop inside a node and the most one thread block gets through it.
-struct HopPath {
-  std::vector<int> links;
-  double rate_cap = 0;  ///< bytes/s; infinite if the links alone limit it
+/// Links of hops inside a node.
+struct HopLinks {
+  std::vector<int> all, peers;  ///< in order; of these, those of hops from GPU to GPU
 };
-HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait = 1);
-/// Appends the links of a hop; to `peers` too where it leads from GPU to GPU.
-void add_links(const Hop& hop, const HopPath& path, std::vector<int>& links, std::vector<int>& peers);
+/// Appends the links of a hop. @returns  the most one thread block gets through it, bytes/s; infinite if the links
+/// alone limit it
+double add_hop(const ProblemBuilder& builder, const Hop& hop, double host_wait, HopLinks& links);
 
 /// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
-/// @param peers  those of them that lead from GPU to GPU: PCIe carries more stores in both directions than stores and
-/// loads
-std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links,
-                             const std::vector<int>& peers);
+/// From GPU to GPU PCIe carries more stores in both directions than stores and loads.
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const HopLinks& links);
 
 /// Hops that carry data. @param closed  the last member sends to the first too
 std::vector<Hop> ring_hops(const Channel& ring, bool closed);

@@ -13,13 +13,10 @@ ChannelRoute::ChannelRoute(ClusterProblem& problem, const ChannelLoad& load)
       host_wait_(load.host_wait) {}
 
 std::vector<Use> ChannelRoute::inside(const std::vector<Hop>& hops) {
-  std::vector<int> links, peers;
-  for (const Hop& hop : hops) {
-    const HopPath path = hop_path(node_, hop, host_wait_);
-    cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
-    add_links(hop, path, links, peers);
-  }
-  std::vector<Use> uses = kernel_uses(node_, links, peers);
+  HopLinks links;
+  for (const Hop& hop : hops)
+    cap_Bps_ = std::min(cap_Bps_, add_hop(node_, hop, host_wait_, links) / stored_);  // a hop's cap is of stored bytes
+  std::vector<Use> uses = kernel_uses(node_, links);
   for (Use& use : uses) use.weight *= stored_;
   return uses;
 }

@@ -232,7 +232,7 @@ double pass_inside(ClusterProblem& problem, const Message& message, bool by_kern
     problem.pass_node(message.from.node, links, MoveBy::kDma);
     return kInfinity;
   }
-  problem.pass_constraints(message.from.node, kernel_uses(problem.in_node(), links, peers));
+  problem.pass_constraints(message.from.node, kernel_uses(problem.in_node(), {links, peers}));
   return kernel_rate(node, links, false);
 }
 

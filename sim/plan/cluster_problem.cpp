@@ -40,7 +40,7 @@ void ClusterProblem::include_used(int node, std::vector<Use> uses) {
 int ClusterProblem::number(int key) {
   if (!first_.empty()) {
     const int node = key / cluster_->key(1, 0);  // of what is not of a node it is beyond the last
-    const int first = node < static_cast<int>(first_.size()) ? first_[static_cast<std::size_t>(node)] : -1;
+    const int first = first_of(node);
     if (first >= 0) return first + key - cluster_->key(node, 0);
   }
   int& constraint = number_[key];
@@ -53,8 +53,7 @@ int ClusterProblem::number(int key) {
   return constraint;
 }
 
-void ClusterProblem::use(int key, double weight) {
-  const int constraint = number(key);
+void ClusterProblem::take(int constraint, double weight) {
   int& place = place_[static_cast<std::size_t>(constraint)];
   if (place < 0) {
     place = static_cast<int>(uses_.size());
@@ -80,10 +79,11 @@ void ClusterProblem::pass_host_memory(int node, const std::vector<int>& links, d
 }
 
 void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses, double wire_share) {
+  const int first = first_of(node);
   for (const Use& one : uses) {
-    const int key = cluster_->key(node, one.constraint);
-    use(key, one.weight);
-    if (wire_share < 1) idle_.push_back({number(key), one.weight * (1 - wire_share)});
+    const int constraint = first >= 0 ? first + one.constraint : number(cluster_->key(node, one.constraint));
+    take(constraint, one.weight);
+    if (wire_share < 1) idle_.push_back({constraint, one.weight * (1 - wire_share)});
   }
 }
 

@@ -98,7 +98,12 @@ class ClusterProblem {
     double weight = 0;
   };
   int trunk_of(const Crossing& crossing, double detoured, int choices);
-  void use(int key, double weight);
+  void use(int key, double weight) { take(number(key), weight); }
+  void take(int constraint, double weight);
+  /// Number of the first constraint of a node that is all in the Problem. @returns  -1: it is not
+  [[nodiscard]] int first_of(int node) const {
+    return node < static_cast<int>(first_.size()) ? first_[static_cast<std::size_t>(node)] : -1;
+  }
   int number(int key);
   void add_uses(int activity, const std::function<void()>& pass);
   [[nodiscard]] double spread_bound_s() const;

@@ -37,10 +37,9 @@ NodeWay scaled(std::vector<Use> uses, double factor, double rate_cap_Bps) {
 }
 
 NodeWay by_hop(const ProblemBuilder& node, const Hop& hop, double stored) {
-  const HopPath path = hop_path(node, hop);
-  std::vector<int> links, peers;
-  add_links(hop, path, links, peers);
-  return scaled(kernel_uses(node, links, peers), stored, path.rate_cap / stored);
+  HopLinks links;
+  const double rate_cap_Bps = add_hop(node, hop, 1, links);
+  return scaled(kernel_uses(node, links), stored, rate_cap_Bps / stored);
 }
 
 NodeWay inside_way(const ProblemBuilder& node, int from, int to, double stored) {

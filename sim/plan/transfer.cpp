@@ -10,24 +10,15 @@
 #include "sim/base/index.hpp"
 #include "sim/base/text.hpp"
 #include "sim/plan/host_memory.hpp"
-#include "sim/records/cable_kinds.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast::activities {
-namespace {
 
-/// What kernels get of Infinity Fabric is the link's doing, not the kernel's: one, two and four links of MI250X carry
-/// 38, 76 and 148 GB/s of its stores. source: calibrate/data/lumi/reframe-kernel.json
-bool limited_by_link(const Cable& cable) {
-  const CableKind* kind = find_cable_kind(cable.kind);
-  return kind != nullptr && kind->trait == CableTrait::kForwarded;
-}
-
-}  // namespace
-
+// What kernels get of Infinity Fabric is the link's doing, not the kernel's: one, two and four links of MI250X carry
+// 38, 76 and 148 GB/s of its stores. source: calibrate/data/lumi/reframe-kernel.json
 double kernel_link_share(const Platform& platform, int cable) {
   const Cable& one = platform.topology().cables[at(cable)];
-  const auto stored = limited_by_link(one) ? platform.cable_parameter(one, key::cable_store) : std::nullopt;
+  const auto stored = platform.forwards(cable) ? platform.cable_parameter(one, key::cable_store) : std::nullopt;
   const auto copied = stored ? platform.cable_parameter(one, key::cable_bandwidth) : std::nullopt;
   return stored && copied ? std::min(1.0, stored->value / copied->value) : kernel_link_share();
 }
@@ -41,8 +32,7 @@ double kernel_link_share(const Platform& platform, const std::vector<int>& links
 double kernel_rate(const Platform& platform, const std::vector<int>& links, bool loads) {
   double rate = kInfinity;
   for (const int link : links)
-    if (!limited_by_link(platform.topology().cables[at(platform.links()[at(link)].cable)]))
-      rate = std::min(rate, platform.kernel_cap(link, loads));
+    if (!platform.forwards(platform.links()[at(link)].cable)) rate = std::min(rate, platform.kernel_cap(link, loads));
   return rate;
 }
 
@@ -64,6 +54,7 @@ constexpr double kStandInError = 0.3;
 // (calibrate/data), on all six hosts: 0.1 us longer to 64 B, 0.4 at 256 B, 0.8 from 4 KiB on
 constexpr double kInCommand_B = 64;
 constexpr double kMostChunks = 65536;  // keeps one query below a second
+constexpr std::size_t kUsed = 3;       // source: ours, most copies have a start-up, its extra from rest, a rate
 
 const std::string& name_of(const Platform& platform, int device) { return platform.topology().devices[at(device)].id; }
 bool is_gpu(const Platform& platform, int device) {
@@ -160,14 +151,17 @@ ProblemBuilder::FlowCap ProblemBuilder::flow_cap(const std::vector<int>& links) 
   return cap;
 }
 
-double ProblemBuilder::lone_rate(const std::vector<int>& links) const {
+double ProblemBuilder::lone_rate(const std::vector<int>& links) const { return lone_rate(links, uses(links)); }
+
+double ProblemBuilder::lone_rate(const std::vector<int>& links, const std::vector<Use>& uses) const {
   double rate = flow_cap(links).rate_Bps;
-  for (const Use& use : uses(links)) rate = std::min(rate, problem_.capacity_Bps[at(use.constraint)] / use.weight);
+  for (const Use& use : uses) rate = std::min(rate, problem_.capacity_Bps[at(use.constraint)] / use.weight);
   return rate;
 }
 
-double ProblemBuilder::payload_rate(const std::vector<int>& links, const Mover& mover) const {
-  double rate = lone_rate(links);
+double ProblemBuilder::payload_rate(const std::vector<int>& links, const std::vector<Use>& uses,
+                                    const Mover& mover) const {
+  const double rate = lone_rate(links, uses);
   if (mover.by == MoveBy::kDma || links.empty() || !platform_->accelerators_only(links)) return rate;
   return std::min(rate * kernel_link_share(*platform_, links), kernel_rate(*platform_, links, mover.pulled));
 }
@@ -200,6 +194,7 @@ void ProblemBuilder::add_latency(PlannedTransfer& plan, const TransportModel& mo
 void ProblemBuilder::enter(PlannedTransfer& plan, const Resolved& delay) {
   const double rel = delay.calibrated ? delay.rel_error : kStandInError;
   plan.delay_error_s = std::hypot(plan.delay_error_s, rel * delay.value);
+  plan.used.reserve(kUsed);
   plan.used.push_back(delay);
 }
 
@@ -229,11 +224,17 @@ Pace ProblemBuilder::with_waits(PlannedTransfer& plan, const Waits& waits, doubl
 
 int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s,
                             double rate_cap_Bps, const Mover& mover) {
+  return add_leg(plan, links, uses(links), bytes, delay_s, rate_cap_Bps, mover);
+}
+
+int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, std::vector<Use> copied, double bytes,
+                            double delay_s, double rate_cap_Bps, const Mover& mover) {
   Activity leg;
   const bool packets = mover.by == MoveBy::kSm && !links.empty() && platform_->accelerators_only(links);
   const double share = packets ? kernel_link_share(*platform_, links) : 1;
   leg.work_B = bytes / share;
-  leg.uses = uses(links, mover.by, packets && mover.pulled ? kRequests : 0);
+  leg.uses =
+      mover.by == MoveBy::kSm ? uses(links, mover.by, packets && mover.pulled ? kRequests : 0) : std::move(copied);
   if (mover.host)
     for (const Use& use : host_memory_uses(*platform_, links, bytes)) leg.uses.push_back(use);
   const FlowCap cap = flow_cap(links);
@@ -256,14 +257,15 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
 int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
                              const TransportModel& model, const Mover& mover, bool single) {
   const Regime& regime = model.regime(bytes);
-  const double payload_Bps = payload_rate(links, mover);
+  std::vector<Use> copied = uses(links);
+  const double payload_Bps = payload_rate(links, copied, mover);
   Pace pace = model.pace(bytes, payload_Bps * mover.slow);
   pace = with_waits(plan, mover.waits, bytes, payload_Bps, {pace.delay_s * mover.slow, pace.cap_Bps / mover.slow});
   double delay = pace.delay_s;
   enter(plan, times(regime.startup, mover.slow));
   if (single) delay += start_extra(plan, model, mover);
   enter_rate(plan, regime, bytes, mover.slow, payload_Bps);
-  return add_leg(plan, links, bytes, delay, pace.cap_Bps, mover);
+  return add_leg(plan, links, std::move(copied), bytes, delay, pace.cap_Bps, mover);
 }
 
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {

@@ -104,6 +104,9 @@ class ProblemBuilder {
   /// @param delay_s  passes before the bytes flow. @param rate_cap_Bps  of the payload
   int add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s, double rate_cap_Bps,
               const Mover& mover);
+  /// @param copied  uses() of the links by copy engines
+  int add_leg(PlannedTransfer& plan, const std::vector<int>& links, std::vector<Use> copied, double bytes,
+              double delay_s, double rate_cap_Bps, const Mover& mover);
   /// A leg of a transport that has parameters of its own: never shorter than the longest copy of an earlier regime.
   int add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const TransportModel& model,
                const Mover& mover, bool single);
@@ -114,8 +117,11 @@ class ProblemBuilder {
   /// Enters what a copy from rest needs more than one of a queue of equal copies. @returns  seconds
   double start_extra(PlannedTransfer& plan, const TransportModel& model, const Mover& mover);
   [[nodiscard]] double lone_rate(const std::vector<int>& links) const;
+  /// @param uses  of the links by copy engines
+  [[nodiscard]] double lone_rate(const std::vector<int>& links, const std::vector<Use>& uses) const;
   /// What one copy with nothing else going on gets of payload, bytes/s.
-  [[nodiscard]] double payload_rate(const std::vector<int>& links, const Mover& mover) const;
+  [[nodiscard]] double payload_rate(const std::vector<int>& links, const std::vector<Use>& uses,
+                                    const Mover& mover) const;
 
   const Platform* platform_;
   Problem problem_;

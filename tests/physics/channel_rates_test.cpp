@@ -132,10 +132,17 @@ TEST_CASE("a channel is one flow over all its hops, in bytes stored", "[physics]
   for (const int one : way.up) up = std::min(up, capacity(dgx1, one));
   for (const int one : way.down) down = std::min({down, capacity(dgx1, one), dgx1.flow_cap(one)});
   for (const double wait : {0.0, 0.4, 1.0}) {
-    const activities::HopPath path = activities::hop_path(builder, {0, 5, HopKind::kHostMemory}, wait);
-    CHECK_THAT(path.rate_cap, WithinRel(1 / (1 / std::min(up, down) + wait / std::max(up, down)), kExact));
-    CHECK(path.links.size() == way.up.size() + way.down.size());
+    activities::HopLinks links;
+    const double cap_Bps = activities::add_hop(builder, {0, 5, HopKind::kHostMemory}, wait, links);
+    CHECK_THAT(cap_Bps, WithinRel(1 / (1 / std::min(up, down) + wait / std::max(up, down)), kExact));
+    CHECK(links.all.size() == way.up.size() + way.down.size());
+    CHECK(links.peers.empty());
   }
+  // links of hops between peers are listed twice, those of a relay leg by leg
+  activities::HopLinks legs;
+  activities::add_hop(builder, {0, 5, HopKind::kRelay, 1}, 1, legs);
+  CHECK(legs.all == std::vector<int>{link(0, 1), link(1, 5)});
+  CHECK(legs.peers == legs.all);
   load.host.wire = 1.3;
   load.rate_cap_Bps = kInfinite;
   const Activity host = activities::channel_activity(builder, {{0, 5, HopKind::kHostMemory}}, load);
@@ -161,7 +168,7 @@ TEST_CASE("hops through host memory take PCIe and memory as their phases say", "
     for (const double part : {0.3, 0.8}) {
       INFO(steps << " " << part);
       Activity flow;
-      flow.uses = activities::kernel_uses(builder, links, {});
+      flow.uses = activities::kernel_uses(builder, {links, {}});
       const std::map<int, double> before = weights(flow);
       activities::add_host_hops(h200, {{0, 1, HopKind::kHostMemory}}, {steps, 1.25, part}, flow.uses);
       const std::map<int, double> after = weights(flow);
@@ -342,8 +349,8 @@ TEST_CASE("ways of messages: bytes stored a byte of payload", "[physics][channel
   // where no peer access joins them, host memory limits what one message stores
   const Platform& dgx1 = shipped("p100-dgx1");
   const Cluster alone(dgx1);
-  const double cap = activities::hop_path(ProblemBuilder(dgx1), {0, 5, HopKind::kHostMemory}).rate_cap;
-  CHECK(std::isfinite(cap));
+  activities::HopLinks hop;
+  CHECK(std::isfinite(activities::add_hop(ProblemBuilder(dgx1), {0, 5, HopKind::kHostMemory}, 1, hop)));
 }
 
 TEST_CASE("costs of processes: copies of their own, reductions, on GPUs that nobody measured too",
