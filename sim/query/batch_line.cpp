@@ -9,6 +9,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
+#include "sim/base/release.hpp"
 #include "sim/query/query.hpp"
 
 namespace linkcast::query {
@@ -113,6 +114,7 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
       answer.text = write_quickly(whatif_answer(catalogue, query, name, memories));
     else
       answer.text = written_answer(catalogue, query, name, memories);
+    release(query);
     return answer;
   } catch (const InputError& error) {
     wrong = error.what();

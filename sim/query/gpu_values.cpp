@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "sim/base/parse.hpp"
 #include "sim/machine/gpu_names.hpp"
 
 namespace linkcast::query {
 namespace {
+
+using namespace std::string_view_literals;
 
 Json device_value(const Json& value, const Topology& topology) {
   if (value.is_number_integer() && value >= 0) return fmt::format("gpu{}", value.get<std::int64_t>());
@@ -123,11 +126,12 @@ void take_numbers(const KeyTable& table, const Topology& topology, const std::st
                   GivenQuery& query) {
   if (!query.get().is_object()) return;
   for (const Key& key : table) {
+    const bool size = key.type == ValueType::kSize || key.name == "sizes_B"sv,
+               job = key.name == "job"sv || key.name == "with"sv;
+    if (!size && !job && key.gpus == GpuNames::kNone && key.type != ValueType::kObjects) continue;
     const auto given = query.get().find(key.name);
     if (given == query.get().end()) continue;
     const bool objects = key.type == ValueType::kObjects && given->is_array();
-    const bool size = key.type == ValueType::kSize || key.name == "sizes_B",
-               job = key.name == "job" || key.name == "with";
     if (!objects && !job && ((!size && key.gpus == GpuNames::kNone) || stays(key, *given, topology))) continue;
     const std::string at = pointer + "/" + key.name;
     Json& value = query.change()[key.name];

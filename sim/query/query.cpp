@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/log.hpp"
+#include "sim/base/release.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/machine/library_name.hpp"
 #include "sim/query/gpu_values.hpp"
@@ -280,6 +281,7 @@ Answered answered(catalogue::Catalogue& catalogue, const Json& query, const std:
       else
         members.emplace_back(key, std::move(value));  // without a look whether it is there
     }
+    release(result);
     for (std::string& warning : idle) out["warnings"].push_back(std::move(warning));
     if (!renamed.empty()) {
       for (const std::string& warning : renamed) out["warnings"].push_back(warning);
@@ -311,7 +313,10 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
 std::string written_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
                            Memories* memories) {
   Answered all = answered(catalogue, query, name, by_kind(catalogue, query, memories), nullptr);
-  return written_with_provenance(*all.machine, all.respelled ? *all.respelled : query, all.solver, all.members);
+  std::string text =
+      written_with_provenance(*all.machine, all.respelled ? *all.respelled : query, all.solver, all.members);
+  release(all.members);
+  return text;
 }
 
 Json members_of_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,

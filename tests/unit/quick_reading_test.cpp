@@ -9,6 +9,7 @@
 
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
+#include "sim/base/release.hpp"
 #include "sim/replay/queues.hpp"
 #include "tests/support/catch.hpp"
 
@@ -67,6 +68,17 @@ TEST_CASE("quick JSON: written as the library writes it", "[quick]") {
   }
   for (const Json& one : {Json(), Json(1.0 / 0.0), Json::array(), Json::object(), Json("\x7f\n"), Json(true)})
     CHECK(write_quickly(one) == one.dump());
+}
+
+TEST_CASE("quick JSON: what is released is empty, and a single value stays", "[quick]") {
+  Json object = {{"flows", {{"gpu0", "gpu1", 1}, {{{"deep", {1, 2}}}}}}, {"text", "t"}};
+  Json list = {1, {2, {3, "four"}}, Json::object()};
+  Json text = "stays", nothing;
+  for (Json* tree : {&object, &list, &text, &nothing}) release(*tree);
+  CHECK(object == Json::object());
+  CHECK(list == Json::array());
+  CHECK(text == "stays");
+  CHECK(nothing.is_null());
 }
 
 TEST_CASE("quick JSON: each byte of a text, wherever it stands", "[quick]") {
