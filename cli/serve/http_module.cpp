@@ -24,25 +24,30 @@
 namespace linkcast::serve {
 
 // One connection as the HTTP library reads it: each request has a time and a size that it cannot exceed, however slowly
-// or without end its client sends.
+// or without end its client sends. While others wait for a thread the time is short.
 
 struct ConnectionLimits {
   std::chrono::milliseconds idle{5000};      // ours: without a request it gives its thread back, also at the end
   std::chrono::milliseconds request{10000};  // ours: from the first byte of a request to the last
   std::chrono::milliseconds reply{30000};    // ours: for a client that reads slowly
   std::chrono::milliseconds linger{1000};    // ours: for a client that still sends what is not read
+  std::chrono::milliseconds crowded{200};    // ours: instead of these while other connections wait for a thread
   std::size_t request_B = 0;                 ///< head and body together
 };
 
 class Connection final : public httplib::Stream {
  public:
-  Connection(socket_t socket, const ConnectionLimits& limits) : socket_(socket), limits_(limits) {}
+  /// @param crowded  whether other connections wait for a thread
+  Connection(socket_t socket, const ConnectionLimits& limits, const std::atomic<bool>& crowded)
+      : socket_(socket), limits_(limits), crowded_(crowded) {}
 
   /// Waits for a request. @returns  false: none came
   bool next_request() {
-    if (begin_ == end_ && !ready(POLLIN, Clock::now() + limits_.idle)) return false;
+    since_ = Clock::now();
+    if (begin_ == end_ && !ready(POLLIN, since_ + limits_.idle)) return false;
     left_B_ = limits_.request_B;
-    until_ = Clock::now() + limits_.request;
+    since_ = Clock::now();
+    until_ = since_ + limits_.request;
     reply_until_.reset();
     return true;
   }
@@ -58,7 +63,8 @@ class Connection final : public httplib::Stream {
   void linger() {
     if (!unread_) return;
     ::shutdown(socket_, SHUT_WR);
-    until_ = std::min(until_, Clock::now() + limits_.linger);
+    since_ = Clock::now();
+    until_ = std::min(until_, since_ + limits_.linger);
     while (fill()) continue;
   }
   /// It took too long or too much: what follows of the connection cannot be understood.
@@ -78,7 +84,7 @@ class Connection final : public httplib::Stream {
     return static_cast<ssize_t>(given);
   }
   ssize_t write(const char* from, std::size_t size) {
-    if (!reply_until_) reply_until_ = Clock::now() + limits_.reply;
+    if (!reply_until_) reply_until_ = (since_ = Clock::now()) + limits_.reply;
     for (std::size_t sent = 0; sent < size;) {
       if (!ready(POLLOUT, *reply_until_)) return fail();
       const ssize_t now = ::send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -101,12 +107,14 @@ class Connection final : public httplib::Stream {
     return -1;
   }
   bool ready(short what, Clock::time_point until) const {
+    constexpr long kLook_ms = 50;  // ours: between two looks at whether others wait
     while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      const auto end = crowded_ ? std::min(until, since_ + limits_.crowded) : until;
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
       pollfd one{socket_, what, 0};
-      const int found = ::poll(&one, 1, static_cast<int>(std::max<long>(left, 0)));
+      const int found = ::poll(&one, 1, static_cast<int>(std::clamp<long>(left, 0, kLook_ms)));
       if (found > 0) return true;
-      if (found == 0 || errno != EINTR) return false;
+      if (found < 0 ? errno != EINTR : left <= kLook_ms) return false;
     }
   }
   bool fill() {
@@ -121,8 +129,10 @@ class Connection final : public httplib::Stream {
 
   socket_t socket_;
   const ConnectionLimits& limits_;
+  const std::atomic<bool>& crowded_;
   std::array<char, 4096> buffer_{};
   std::size_t begin_ = 0, end_ = 0, left_B_ = 0;
+  Clock::time_point since_{};  ///< of what it waits for: a request, the rest of it, or that a reply is read
   Clock::time_point until_{};
   std::optional<Clock::time_point> reply_until_{};
   bool broken_ = false, unread_ = false;
@@ -133,7 +143,8 @@ namespace {
 /// httplib's own pool holds any number of accepted connections; here the one that accepts waits for a free thread.
 class Pool final : public httplib::TaskQueue {
  public:
-  explicit Pool(std::size_t threads) : most_(threads) {
+  /// @param crowded  kept: whether connections wait for a thread
+  Pool(std::size_t threads, std::atomic<bool>& crowded) : most_(threads), crowded_(crowded) {
     for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }
   Pool(const Pool&) = delete;
@@ -146,6 +157,7 @@ class Pool final : public httplib::TaskQueue {
     std::unique_lock<std::mutex> lock(mutex_);
     room_.wait(lock, [this] { return jobs_.size() < most_; });
     jobs_.push_back(std::move(job));
+    crowded_ = jobs_.size() > free_;
     come_.notify_one();
     return static_cast<Queued>(true);
   }
@@ -164,17 +176,21 @@ class Pool final : public httplib::TaskQueue {
       std::function<void()> job;
       {
         std::unique_lock<std::mutex> lock(mutex_);
+        ++free_;
         come_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+        --free_;
         if (jobs_.empty()) return;
         job = std::move(jobs_.front());
         jobs_.pop_front();
+        crowded_ = jobs_.size() > free_;
         room_.notify_one();
       }
       job();
     }
   }
 
-  std::size_t most_;
+  std::size_t most_, free_ = 0;  ///< threads; those of them without a connection
+  std::atomic<bool>& crowded_;
   std::vector<std::thread> threads_;
   std::deque<std::function<void()>> jobs_;
   std::mutex mutex_;
@@ -223,6 +239,12 @@ thread_local Connection* served_now = nullptr;
 /// The library's server over connections of our own.
 class LimitedServer final : public httplib::Server {
  public:
+  explicit LimitedServer(std::size_t threads) {
+    new_task_queue = [this, threads] { return new Pool(threads, crowded_); };
+  }
+  /// In place of the library's 5 connections: one that finds no room tries again after a second.
+  void widen_backlog() { ::listen(svr_sock_, SOMAXCONN); }
+
   /// For its owner alone.
   void bind_to_file(const std::string& path) {
     sockaddr_un address{};
@@ -260,7 +282,7 @@ class LimitedServer final : public httplib::Server {
   }
 
   bool process_and_close_socket(socket_t socket) override {
-    Connection connection(socket, limits_);
+    Connection connection(socket, limits_, crowded_);
     served_now = &connection;
     bool well = true, closed = false;
     while (well && !closed && !connection.broken() && svr_sock_ != INVALID_SOCKET && connection.next_request())
@@ -284,14 +306,14 @@ class LimitedServer final : public httplib::Server {
   }
 
   ConnectionLimits limits_{.request_B = kMostHead_B + 2 * kMostBody_B};  // chunks have a head each
+  std::atomic<bool> crowded_ = false;
 };
 
 namespace {
 
 class Served final : public HttpServer {
  public:
-  Served(HttpHandler handler, std::size_t threads) : handler_(std::move(handler)) {
-    server_.new_task_queue = [threads] { return new Pool(threads); };
+  Served(HttpHandler handler, std::size_t threads) : handler_(std::move(handler)), server_(threads) {
     server_.set_socket_options(socket_options);
     server_.set_tcp_nodelay(true);
     server_.set_payload_max_length(kMostBody_B);
@@ -332,6 +354,7 @@ class Served final : public HttpServer {
     const int got = port == 0 ? server_.bind_to_any_port(host) : (server_.bind_to_port(host, port) ? port : -1);
     if (got <= 0)
       throw InputError("port: " + host + ":" + std::to_string(port) + " cannot be had: in use, or no address of ours");
+    server_.widen_backlog();
     return got;
   }
   void bind(const std::string& path) override { server_.bind_to_file(path); }

@@ -49,10 +49,10 @@ using HttpHandler = std::function<HttpReply(HttpRequest)>;
 
 inline constexpr std::size_t kMostBody_B = 1048576, kMostHead_B = 65536;
 
-/// Each connection has a thread of a pool; connections that find none wait to be accepted. A body above kMostBody_B is
-/// answered 413 and never held in memory; a request that takes longer than ten seconds to arrive, or has a longer head
-/// than kMostHead_B, ends its connection. A request whose end is ambiguous is refused, and the last one of its
-/// connection: a proxy may take it to end elsewhere (RFC 9112, section 6.3). Ranges are ignored.
+/// Each connection has a thread of a pool; while others find none, one that waits for its client ends after 0.2 s. A
+/// body above kMostBody_B is answered 413 and never held in memory; a request that takes longer than ten seconds to
+/// arrive, or has a longer head than kMostHead_B, ends its connection. A request whose end is ambiguous is refused, and
+/// the last one of its connection: a proxy may take it to end elsewhere (RFC 9112, section 6.3). Ranges are ignored.
 class HttpServer {
  public:
   HttpServer() = default;

@@ -191,6 +191,51 @@ class Files(unittest.TestCase):
                 self.assertEqual((status, "files are not read here" in answer["error"]), (400, True), answer)
 
 
+class SlowClients:
+    """Connections of four kinds in turn."""
+    SENT = (b"", b"GET /healthz HT", b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+            b"GET /v1/schema HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+
+    def __init__(self, port: int, count: int):
+        self.port, self.ending = port, False
+        self.clients = [self.new(i) for i in range(count)]
+
+    def new(self, i: int) -> socket.socket:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(5)
+        client.connect(("127.0.0.1", self.port))
+        client.setblocking(False)
+        try:
+            client.send(self.SENT[i % 4])
+        except BlockingIOError:
+            pass
+        return client
+
+    def drip(self):
+        while not self.ending:
+            time.sleep(0.1)
+            for i, client in enumerate(self.clients):
+                try:
+                    if i % 4 == 3:
+                        client.send(self.SENT[3])
+                        continue
+                    if i % 4 > 0:
+                        client.send(b" ")
+                    if client.recv(4096):
+                        continue
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    pass
+                client.close()
+                self.clients[i] = self.new(i)
+
+    def end(self):
+        for client in self.clients:
+            client.close()
+
+
 class Senders(unittest.TestCase):
     def test_a_form_is_refused_and_ends_its_connection(self):
         body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
@@ -322,6 +367,37 @@ class Senders(unittest.TestCase):
             for client in clients:
                 client.join()
             self.assertLess(max(ends), 20)
+
+    def test_slow_clients_are_left_their_time_while_threads_are_free(self):
+        with Service("--platform", "v100-dgx1") as server:
+            slow = SlowClients(server.port, 40)
+            time.sleep(1)  # more than a connection has while others wait
+            for client in slow.clients[1::4]:  # half a head
+                client.settimeout(5)
+                client.sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(client.recv(4096).startswith(b"HTTP/1.1 200"))
+            slow.end()
+
+    def test_slow_clients_keep_nobody_waiting(self):
+        """128 that send nothing, a byte now and then or never read, and come again when they are cut off."""
+        with Service("--platform", "v100-dgx1") as server:
+            slow = SlowClients(server.port, 128)
+            thread = threading.Thread(target=slow.drip)
+            thread.start()
+            time.sleep(1)
+            times = []
+            for _ in range(10):
+                begin = time.monotonic()
+                self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+                self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+                times.append((time.monotonic() - begin) / 2)
+                if times[-1] > 2:
+                    break
+            slow.ending = True
+            thread.join()
+            slow.end()
+            self.assertLess(sorted(times)[len(times) // 2], 1, times)
+            self.assertLess(max(times), 2, times)
 
     def test_a_head_without_end(self):
         with Service("--platform", "v100-dgx1") as server:
