@@ -52,7 +52,7 @@ class Defect:
     def chosen(self) -> str:
         """What stands for the marked text."""
         if self.old.endswith(";"):
-            return f"if (linkcast_mutant({self.number})) {{ {self.new} }} else {{ {self.old} }}"
+            return f"{{ if (linkcast_mutant({self.number})) {{ {self.new} }} else {{ {self.old} }} }}"
         return f"(linkcast_mutant({self.number}) ? ({self.new}) : ({self.old}))"
 
 
@@ -97,6 +97,8 @@ def findings(defects: list[Defect], root: Path) -> list[str]:
             found.append(f"{place}: found {times} times, must be once: {defect.text}")
         if defect.new == defect.old or (not defect.new and not defect.old.endswith(";")):
             found.append(f"{place}: replaced by itself, or an expression by nothing")
+        if re.match(r"[-<>=!&|+*/%^]+( |$)", defect.old):
+            found.append(f"{place}: an operator is no expression: mark its operands too")
     return found
 
 
@@ -104,7 +106,8 @@ def mutated(text: str, defects: list[Defect]) -> str:
     """A file with its defects, all of them asleep. Two may lie on one line, but not in each other."""
     for defect in defects:
         if defect.text in text:
-            text = text.replace(defect.text, defect.before + defect.chosen + defect.after)
+            chosen = defect.before.replace("constexpr ", "const ") + defect.chosen  # chosen when the program runs
+            text = text.replace(defect.text, chosen + defect.after)
         else:  # another defect changed what surrounds this one
             start = text.find(defect.old)
             if text.count(defect.old) != 1:

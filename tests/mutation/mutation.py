@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many seeded defects do the tests catch? Builds the sources with all defects of defects.txt, each asleep until
+"""How many seeded defects do the tests catch? Builds the sources with the chosen defects of defects.txt, each asleep until
 LINKCAST_MUTANT names it; runs every test once to see which defects it reaches; then wakes one defect after the other and
 runs the tests that reach it, the shortest first, C++ before Python, until one fails. Lints and pages do not count: they
 compare with our own output. An hour of CPU for all.
@@ -197,7 +197,7 @@ def main() -> int:
     chosen = chosen[::options.every]
     if not chosen:
         parser.error("--only: no such room: " + ", ".join(dict.fromkeys(one.room for one in all_defects)))
-    digest = copy_tree(options.folder, all_defects)
+    digest = copy_tree(options.folder, chosen)  # sources without one are compiled already, as the program's
     folder = options.folder / "build"  # beside the sources as that of the program, so that ccache knows what has no defects
     build(options.folder, folder, options.jobs)
     answers = score(folder, digest, chosen, options)
