@@ -35,10 +35,12 @@ function terms_of(answer: Answer): HTMLElement[] {
 export function show_answer(answer: Answer, before: Answer | string | null): void {
   const factor = before && typeof before !== "string" ? answer.time_s / before.time_s : 1;
   const change = typeof before === "string" ? `without edits there is no forecast: ${before}` : before && `without edits ${time_text(before.time_s)}: ${Math.abs(factor - 1) < 5e-4 ? "no change" : `now ${times_text(factor)} that`}`;
+  const interval = `90 %: ${time_text(answer.time_low_s)} to ${time_text(answer.time_high_s)}`;
+  fill("said", `forecast ${time_text(answer.time_s)}, ${interval}${change ? `; ${change}` : ""}`);
   fill("answer",
     h("h2", {}, "Forecast"),
     h("p", { class: "time" }, time_text(answer.time_s)),
-    h("p", {}, `90 %: ${time_text(answer.time_low_s)} to ${time_text(answer.time_high_s)}`),
+    h("p", {}, interval),
     h("p", {}, `bus bandwidth ${rate_text(answer.busbw_Bps)}, ${answer.ranks} ranks`),
     h("p", { class: "quiet" }, `${answer.library}: ${answer.algorithm}, ${answer.protocol}`),
     change && h("p", { id: "change" }, change),
@@ -49,5 +51,6 @@ export function show_answer(answer: Answer, before: Answer | string | null): voi
 }
 
 export function show_error(text: string): void {
+  fill("said");
   fill("answer", h("h2", {}, "Forecast"), h("p", { class: "error", role: "alert" }, text));
 }

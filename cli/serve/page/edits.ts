@@ -31,6 +31,22 @@ export function show_selection(machine: Machine, base: Machine, id: string, join
   }
 }
 
+const EXAMPLES = ["disable nvlink", "disable p2p", "nics 4", "oversubscription 2", "network efa", "swap nvlink3:nvlink4", "set kind=nvlink4:bandwidth=50GB/s", "flaky gpu0-gpu1:0.05"];
+
+/** A field for what no button does. */
+export function edit_form(actions: Actions): void {
+  const holder = part("any-edit");
+  const field = h("input", { name: "edit", list: "edit-examples", autocomplete: "off", spellcheck: "false", placeholder: "nics 4" });
+  holder.replaceChildren(h("label", {}, "any edit", field), h("datalist", { id: "edit-examples" }, ...EXAMPLES.map((value) => h("option", { value }))), h("button", { type: "submit" }, "add"));
+  holder.addEventListener("submit", (submitted) => {
+    submitted.preventDefault();
+    const edit = field.value.trim();
+    if (!edit) return;
+    field.value = "";
+    actions.add(edit);
+  });
+}
+
 export function show_edits(edits: string[], actions: Actions): void {
   fill("edits", ...edits.map((edit, i) => h("li", {}, edit, button("×", () => actions.undo(i), { "aria-label": `undo ${edit}` }))));
 }

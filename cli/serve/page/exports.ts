@@ -8,6 +8,16 @@ function save(name: string, content: Blob): void {
   URL.revokeObjectURL(link.href);
 }
 
+/** Says in the footer that it did; pages of another host's name have no clipboard. */
+async function copy(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    fill("copied", `${what} copied`);
+  } catch {
+    fill("copied", `the browser allows no copy: ${text}`);
+  }
+}
+
 /** The drawing by itself, colours included. */
 function svg_text(): { text: string; width: number; height: number } {
   const drawn = drawing(), copy = drawn.cloneNode(true) as SVGSVGElement;
@@ -37,9 +47,9 @@ async function png(): Promise<Blob> {
 export function show_exports(question: Question, gpus: number, answer: Answer): void {
   const name = `${question.platform}-${question.op}`, command = command_of(question, gpus);
   fill("share",
-    button("copy link", () => void navigator.clipboard.writeText(location.href)),
+    button("copy link", () => void copy(location.href, "link")),
     button("SVG", () => save(`${name}.svg`, new Blob([svg_text().text], { type: "image/svg+xml" }))),
     button("PNG", () => void png().then((blob) => save(`${name}.png`, blob))),
     button("JSON", () => save(`${name}.json`, new Blob([JSON.stringify(answer, null, 1)], { type: "application/json" }))),
-    button("copy command", () => void navigator.clipboard.writeText(command)), h("code", { id: "command" }, command));
+    button("copy command", () => void copy(command, "command")), h("code", { id: "command" }, command), h("span", { id: "copied", role: "status" }));
 }

@@ -4,7 +4,7 @@ import { button, drawing, fill, h, part } from "./dom";
 import { draw } from "./drawing";
 import { drawn_parts, legend, loads_of } from "./loads";
 import { compare, log_form, measured } from "./log";
-import { Actions, kind_between, show_edits, show_selection } from "./edits";
+import { Actions, edit_form, kind_between, show_edits, show_selection } from "./edits";
 import { show_exports } from "./exports";
 import { layout_of } from "./layout";
 import { USUAL, address_of, collective_query, machine_query, nodes_of, of_address } from "./question";
@@ -181,6 +181,7 @@ function form(all: Choices): void {
 
 async function begin(): Promise<void> {
   log_form(() => question, draw_curve);
+  edit_form(actions);
   part("question").addEventListener("submit", (submitted) => submitted.preventDefault());
   try {
     const all = await choices();
