@@ -265,13 +265,7 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
 }
 
 void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan) {
-  const SharedKeys shared_key(job, shared);
-  for (Activity& flow : plan.activities) {
-    work::look();
-    for (Use& use : flow.uses)
-      if (!activities::is_own_limit(use.constraint)) use.constraint = shared_key(use.constraint);
-  }
-  for (activities::OwnLimit& limit : plan.own_limits) limit.key = shared_key(limit.key);
+  activities::renumber(plan, SharedKeys(job, shared));
 }
 
 std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, const Cluster& shared_machine,

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/base/limits.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/machine/cluster.hpp"
 
@@ -36,6 +37,18 @@ struct Plan {
   Spread spread{};       ///< of alone_s
   std::set<std::string> warnings{};
 };
+
+/// A plan of one machine becomes one of another: what its activities use, and what its own limits stand for.
+/// @param key_of  the other machine's key of a key
+template <class KeyOf>
+void renumber(Plan& plan, const KeyOf& key_of) {
+  for (Activity& activity : plan.activities) {
+    work::look();
+    for (Use& use : activity.uses)
+      if (!is_own_limit(use.constraint)) use.constraint = key_of(use.constraint);
+  }
+  for (OwnLimit& limit : plan.own_limits) limit.key = key_of(limit.key);
+}
 
 /// One activity that takes of each link what all of a plan's do, bytes of the longest chain of them one after the
 /// other: rounds of messages to others who meet them at any moment. Without start-ups and limits of its own.

@@ -13,21 +13,43 @@ namespace linkcast::test::replay_cluster_test {
 
 namespace {
 
+/// @param request  all but its trace
+double makespan_s(replay::ReplayRequest request, const Json& header, const std::string& lines) {
+  const test::ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  std::ofstream(file) << header.dump() << '\n' << lines;
+  request.parts = {{file}};
+  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+}
+
+Json trace_header(int ranks, const Json& groups) {
+  return {{"schema", "trace/1"}, {"name", "t"}, {"ranks", ranks}, {"source", "test"}, {"groups", groups}};
+}
+
+/// @param groups  ranks of each, which call the operation once, all at the same time
+double of_groups_s(const replay::ReplayRequest& request, const std::string& op,
+                   const std::vector<std::vector<int>>& groups) {
+  Json named = Json::object();
+  std::string lines;
+  for (const std::vector<int>& ranks : groups) {
+    const std::string name = "group" + std::to_string(named.size());
+    named[name] = ranks;
+    for (const int rank : ranks)
+      lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
+  }
+  return makespan_s(request, trace_header(request.nodes * request.gpus_per_node, named), lines);
+}
+
 /// @param lines  events of ranks 0 to 2, one GPU a node
 double makespan_s(const std::string& platform, const std::string& lines, const std::string& transport = "",
                   const std::string& library = "") {
-  const test::ScratchFolder scratch;
-  const std::string file = (scratch / "t.jsonl").string();
-  std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"pair":[0,1]}})" << '\n'
-                      << lines;
   replay::ReplayRequest request;
   request.machine = test::catalogue().machine(platform);
-  request.parts = {{file}};
   request.nodes = 3;
   request.gpus_per_node = 1;
   request.transport = transport;
   request.library = library;
-  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+  return makespan_s(request, trace_header(3, {{"pair", {0, 1}}}), lines);
 }
 
 std::string message(int from, int to, const std::string& stream, double size_B) {
@@ -115,30 +137,24 @@ const char* const kTwoLeaves =
     "uplinks_per_leaf=1,links.leaf_spine.bandwidth=25GB/s,links.leaf_spine.latency=300ns,"
     "links.leaf_spine.cable=slingshot";
 
-/// Collectives of 1 GB that start together. @param groups  nodes of each, on the first `gpus` GPUs of every node
-double together_s(const std::string& op, const std::vector<std::vector<int>>& groups, int gpus = 1) {
-  const test::ScratchFolder scratch;
-  const std::string file = (scratch / "t.jsonl").string();
-  Json header{
-      {"schema", "trace/1"}, {"name", "t"}, {"ranks", 4 * gpus}, {"source", "test"}, {"groups", Json::object()}};
-  std::string lines;
-  for (const std::vector<int>& nodes : groups) {
-    Json ranks = Json::array();
-    for (const int node : nodes)
-      for (int gpu = 0; gpu < gpus; ++gpu) ranks.push_back(node * gpus + gpu);
-    const std::string name = "group" + std::to_string(header["groups"].size());
-    header["groups"][name] = ranks;
-    for (const Json& rank : ranks)
-      lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
-  }
-  std::ofstream(file) << header.dump() << '\n' << lines;
+replay::ReplayRequest on_two_leaves(int gpus) {
   replay::ReplayRequest request;
   request.machine = test::catalogue().edited(test::catalogue().machine(unlearned("alps", false)), {kTwoLeaves});
-  request.parts = {{file}};
   request.nodes = 4;
   request.gpus_per_node = gpus;
   request.interval = false;
-  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+  return request;
+}
+
+/// Collectives of 1 GB that start together. @param groups  nodes of each, on the first `gpus` GPUs of every node
+double together_s(const std::string& op, const std::vector<std::vector<int>>& groups, int gpus = 1) {
+  std::vector<std::vector<int>> ranks;
+  for (const std::vector<int>& nodes : groups) {
+    std::vector<int>& of_group = ranks.emplace_back();
+    for (const int node : nodes)
+      for (int gpu = 0; gpu < gpus; ++gpu) of_group.push_back(node * gpus + gpu);
+  }
+  return of_groups_s(on_two_leaves(gpus), op, ranks);
 }
 
 }  // namespace
@@ -157,18 +173,7 @@ TEST_CASE("replay over nodes: collectives share the links between switches", "[r
 
 TEST_CASE("replay over nodes: a collective shares links with messages", "[replay]") {
   const auto run_s = [](const std::string& lines) {
-    const test::ScratchFolder scratch;
-    const std::string file = (scratch / "t.jsonl").string();
-    std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":4,"source":"test","groups":{"pair":[0,2]}})"
-                        << '\n'
-                        << lines;
-    replay::ReplayRequest request;
-    request.machine = test::catalogue().edited(test::catalogue().machine(unlearned("alps", false)), {kTwoLeaves});
-    request.parts = {{file}};
-    request.nodes = 4;
-    request.gpus_per_node = 1;
-    request.interval = false;
-    return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+    return makespan_s(on_two_leaves(1), trace_header(4, {{"pair", {0, 2}}}), lines);
   };
   std::string reduce;
   for (const int rank : {0, 2})
@@ -184,26 +189,14 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
 
 namespace {
 
-/// Each group calls the operation once, all at the same time. Four GPUs a node.
-double of_groups_s(const std::string& platform, const std::string& op, const std::vector<std::vector<int>>& groups) {
-  const test::ScratchFolder scratch;
-  const std::string file = (scratch / "t.jsonl").string();
-  Json header{{"schema", "trace/1"}, {"name", "t"}, {"ranks", 8}, {"source", "test"}, {"groups", Json::object()}};
-  std::string lines;
-  for (const std::vector<int>& ranks : groups) {
-    const std::string name = "group" + std::to_string(header["groups"].size());
-    header["groups"][name] = ranks;
-    for (const int rank : ranks)
-      lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
-  }
-  std::ofstream(file) << header.dump() << '\n' << lines;
+/// On two nodes of four GPUs each.
+double on_nodes_s(const std::string& platform, const std::string& op, const std::vector<std::vector<int>>& groups) {
   replay::ReplayRequest request;
   request.machine = test::catalogue().machine(platform);
-  request.parts = {{file}};
   request.nodes = 2;
   request.gpus_per_node = 4;
   request.interval = false;
-  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
+  return of_groups_s(request, op, groups);
 }
 
 }  // namespace
@@ -211,16 +204,16 @@ double of_groups_s(const std::string& platform, const std::string& op, const std
 TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
   // One GPU of each of two nodes, each with a port of its own: GPU 0 of both, and beside it GPU 1 of both, which must
   // not be taken for GPU 0 too. At one leaf nothing but the ports is in common.
-  const double alone_s = of_groups_s("alps", "all_reduce", {{0, 4}});
-  CHECK_THAT(of_groups_s("alps", "all_reduce", {{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
+  const double alone_s = on_nodes_s("alps", "all_reduce", {{0, 4}});
+  CHECK_THAT(on_nodes_s("alps", "all_reduce", {{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
 }
 
 TEST_CASE("replay over nodes: what each node does by itself takes what one of them takes", "[replay]") {
   const std::string op = GENERATE("all_reduce", "all_gather", "alltoall");
   for (const std::string platform : {"alps", "leonardo", "hgx-h100"}) {
     INFO(platform << " " << op);
-    CHECK_THAT(of_groups_s(platform, op, {{0, 1, 2, 3}, {4, 5, 6, 7}}),
-               WithinRel(of_groups_s(platform, op, {{0, 1, 2, 3}}), kExact));
+    CHECK_THAT(on_nodes_s(platform, op, {{0, 1, 2, 3}, {4, 5, 6, 7}}),
+               WithinRel(on_nodes_s(platform, op, {{0, 1, 2, 3}}), kExact));
   }
 }
 

@@ -117,14 +117,11 @@ NetworkOp MachineNetwork::local(NetworkOp op) const {
   return op;
 }
 
-/// Constraints and queues of a node by itself become those of the machine, and its limits are of that node's links.
+/// Constraints and queues of a node by itself become those of the machine.
 void MachineNetwork::put_on_node(int node, Plan& plan) const {
-  for (activities::OwnLimit& limit : plan.own_limits) limit.key = machine().key(node, limit.key);
-  for (Activity& flow : plan.activities) {
-    for (Use& use : flow.uses)
-      if (!activities::is_own_limit(use.constraint)) use.constraint = machine().key(node, use.constraint);
+  activities::renumber(plan, [&](int constraint) { return machine().key(node, constraint); });
+  for (Activity& flow : plan.activities)
     for (int& queue : flow.queues) queue = activities::queue_of_node(this->node(), node, queue);
-  }
 }
 
 Plan MachineNetwork::message(const NetworkOp& op) {
