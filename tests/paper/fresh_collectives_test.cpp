@@ -113,6 +113,7 @@ TEST_CASE("nine operations on H200 of other hosts", "[paper]") {
   for (const auto& [record, count] : std::map<std::string, std::size_t>{{"h200-pair/20261127p", 144},
                                                                         {"h200-pair/20261127r", 144},
                                                                         {"h200-pair-d/20261128e", 144},
+                                                                        {"h200-pair-e/20261129e", 144},
                                                                         {"h200-four/20261127q", 422}}) {
     CAPTURE(record);
     const auto points =
