@@ -334,8 +334,6 @@ CollectiveForecast forecast_together(const std::vector<CollectiveJob>& jobs, con
 activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver) {
   SharedRun shared = run_to_share(job, solver);
   const CollectiveRun& run = shared.run;
-  shared.plan.latency_s = run.choice * run.plan.latency_s;
-  shared.plan.alone_s = run.time_s();
   shared.plan.spread = uncertainty::spread_of(interval_of(job, run), run.time_s());
   std::vector<std::string> warnings =
       run.scheduled ? forecast_of_rounds(job, run).warnings : warnings_of(job, run, run.limited_by.size());

@@ -43,8 +43,12 @@ int SharedKeys::operator()(int key) const {
   const int of_node = shared_.key(1, 0), first_engine = shared_.first_engine_key();
   if (key < shared_.key_of_fabric_link(0)) return shared_.key(node_there(key / of_node), key % of_node);
   if (key < first_engine) return key;
-  const int card = (key - first_engine) / 2, nics = shared_.nics();
-  return shared_.key_of_engine(shared_.endpoint(node_there(card / nics), card % nics), (key - first_engine) % 2 == 0);
+  return shared_.key_of_engine(endpoint((key - first_engine) / 2), (key - first_engine) % 2 == 0);
+}
+
+int SharedKeys::endpoint(int here) const {
+  if (job_.order.empty()) return here;
+  return shared_.endpoint(node_there(here / shared_.nics()), here % shared_.nics());
 }
 
 std::vector<int> nodes_of(const CollectiveJob& job) {

@@ -86,6 +86,8 @@ class SharedKeys {
   /// @param job, shared  outlive this one
   SharedKeys(const CollectiveJob& job, const Cluster& shared);
   [[nodiscard]] int operator()(int key) const;
+  /// Endpoint of the shared machine's fabric, of one of the job's.
+  [[nodiscard]] int endpoint(int here) const;
 
  private:
   [[nodiscard]] int node_there(int here) const;

@@ -9,6 +9,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/forecast/near_ties.hpp"
+#include "sim/plan/fabric_traffic.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -235,7 +236,9 @@ CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts w
   return run_planned(job, solver, problem);
 }
 
-SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
+namespace {
+
+SharedRun activities_to_share(const CollectiveJob& job, Solver& solver) {
   if (job.of_rounds()) {
     CollectiveRun run = run_rounds(job, solver);
     activities::Plan plan = scheduled_to_share(job, *run.scheduled);
@@ -247,8 +250,10 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
     return {std::move(run), std::move(plan)};
   }
   activities::ClusterProblem problem(job.machine);
+  problem.keep_adaptive_crossings();
   SharedRun shared{run_alone(job, solver, problem), {}};
   shared.plan.activities = problem.problem().activities;
+  shared.plan.crossings = problem.adaptive_crossings();
   for (Activity& activity : shared.plan.activities) {
     work::look();
     if (activity.after.empty()) activity.delay_s += shared.run.plan.latency_s;
@@ -264,21 +269,38 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
   return shared;
 }
 
+}  // namespace
+
+SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
+  SharedRun shared = activities_to_share(job, solver);
+  shared.plan.latency_s = shared.run.choice * shared.run.plan.latency_s;
+  shared.plan.alone_s = shared.run.time_s();
+  return shared;
+}
+
 void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan) {
-  activities::renumber(plan, SharedKeys(job, shared));
+  const SharedKeys keys(job, shared);
+  activities::renumber(plan, keys);
+  for (activities::FabricCrossing& one : plan.crossings) {
+    one.from = keys.endpoint(one.from);
+    one.to = keys.endpoint(one.to);
+  }
 }
 
 std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, const Cluster& shared_machine,
                                     Solver& solver) {
-  activities::PlanProblem problem(shared_machine);
+  std::vector<activities::Plan> plans;
   std::vector<Contended> all;
-  std::vector<std::vector<int>> places;
   for (const CollectiveJob& job : jobs) {
     SharedRun shared = run_to_share(job, solver);
     share(job, shared_machine, shared.plan);
-    places.push_back(problem.add(shared.plan));
+    plans.push_back(std::move(shared.plan));
     all.push_back({shared.run, std::move(shared.run), false});
   }
+  activities::settle_together(shared_machine, plans);
+  activities::PlanProblem problem(shared_machine);
+  std::vector<std::vector<int>> places;
+  for (const activities::Plan& plan : plans) places.push_back(problem.add(plan));
   const Solution solution = solver.run(problem.problem());
   for (std::size_t i = 0; i < all.size(); ++i) {
     read_shared(problem, solution, places[i], all[i].together);

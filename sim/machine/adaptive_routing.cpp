@@ -28,8 +28,9 @@ constexpr double kGolden = 0.618033988749895, kRootOfTwo = 1.414213562373095;
 class Ways {
  public:
   /// @param few  pairs that meet few of the fabric's links: a table of all would cost more than their routes
-  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s, const LinkOrbits& orbits, bool few)
-      : busy_s_(busy_s), orbits_(orbits), number_(few ? 0 : at(fabric.links()), -1) {}
+  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s, const LinkOrbits& orbits,
+       const Concurrent& concurrent, bool few)
+      : busy_s_(busy_s), orbits_(orbits), concurrent_(concurrent), number_(few ? 0 : at(fabric.links()), -1) {}
 
   /// @param links  with the ports at both ends
   void add(const std::vector<int>& links) {
@@ -54,7 +55,7 @@ class Ways {
   [[nodiscard]] double worst() const {
     return seconds_.empty() ? 0 : *std::max_element(seconds_.begin(), seconds_.end());
   }
-  void clear() { std::fill(seconds_.begin(), seconds_.end(), 0.0); }
+  void clear() { seconds_ = of_others_; }
 
  private:
   int dense(int link) {
@@ -63,7 +64,8 @@ class Ways {
     int& number = number_.empty() ? number_of_few_.try_emplace(orbit, -1).first->second : number_[at(orbit)];
     if (number < 0) {
       number = static_cast<int>(seconds_.size());
-      seconds_.push_back(0);
+      of_others_.push_back(concurrent_.busy_s ? concurrent_.busy_s(link) : 0);
+      seconds_.push_back(of_others_.back());
       per_byte_.push_back(busy_s_(link) * (alike ? 1.0 * orbits_.turns / orbits_.sizes[at(orbit)] : 1));
     }
     return number;
@@ -71,10 +73,11 @@ class Ways {
 
   const std::function<double(int)>& busy_s_;
   const LinkOrbits& orbits_;
+  const Concurrent& concurrent_;
   std::vector<int> number_, links_;
   std::unordered_map<int, int> number_of_few_;
   std::vector<std::size_t> ends_{0};
-  std::vector<double> seconds_, per_byte_;
+  std::vector<double> seconds_, per_byte_, of_others_;
 };
 
 /// Links at both ends of a demand's ways: its ports.
@@ -111,11 +114,11 @@ struct Pair {
 class Equilibrium {
  public:
   Equilibrium(const Fabric& fabric, const std::function<double(int)>& busy_s, const std::vector<SwitchDemand>& demands,
-              int choices, const LinkOrbits& orbits)
+              int choices, const LinkOrbits& orbits, const Concurrent& concurrent)
       : fabric_(fabric),
         demands_(demands),
         choices_(choices),
-        ways_(fabric, busy_s, orbits, demands.size() < kFewPairs) {
+        ways_(fabric, busy_s, orbits, concurrent, demands.size() < kFewPairs) {
     for (const SwitchDemand& demand : demands) {
       work::look();
       Pair pair{demand.bytes, demand.port_s};
@@ -214,23 +217,37 @@ void add_adaptive_links(const Fabric& fabric, int from, int to, const AdaptiveWa
   }
 }
 
-Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                       const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits) {
+namespace {
+
+Detours settled(const Fabric& fabric, const std::function<double(int)>& busy_s,
+                const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits, const Concurrent& concurrent) {
   const auto some = static_cast<std::size_t>(std::count_if(
       demands.begin(), demands.end(), [&](const SwitchDemand& one) { return fabric.detours(one.from, one.to) > 0; }));
   if (some == 0) return {std::vector<double>(demands.size(), 0)};
-  const auto choices = static_cast<int>(std::clamp(kAllChoices / some, kFewestChoices, kMostChoices));
-  return {Equilibrium(fabric, busy_s, demands, choices, orbits).run(), choices};
+  const auto choices = concurrent.busy_s
+                           ? concurrent.choices
+                           : static_cast<int>(std::clamp(kAllChoices / some, kFewestChoices, kMostChoices));
+  return {Equilibrium(fabric, busy_s, demands, choices, orbits, concurrent).run(), choices};
+}
+
+}  // namespace
+
+Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
+                       const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits) {
+  return settled(fabric, busy_s, demands, orbits, {});
 }
 
 Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                         const std::vector<Demand>& demands) {
+                         const std::vector<Demand>& demands, const Concurrent& concurrent) {
   std::unordered_map<int, double> port_s;
   std::vector<std::pair<int, int>> ports;
   for (const Demand& demand : demands) {
     ports.push_back(ports_of(fabric, demand.from, demand.to));
-    port_s[ports.back().first] += demand.bytes * busy_s(ports.back().first);
-    port_s[ports.back().second] += demand.bytes * busy_s(ports.back().second);
+    for (const int port : {ports.back().first, ports.back().second}) {
+      const auto [entry, fresh] = port_s.try_emplace(port, 0);
+      if (fresh && concurrent.busy_s) entry->second = concurrent.busy_s(port);
+      entry->second += demand.bytes * busy_s(port);
+    }
   }
   std::map<std::pair<int, int>, std::size_t> number;
   std::vector<SwitchDemand> together;
@@ -241,10 +258,10 @@ Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>&
     if (fresh) together.push_back({demands[i].from, demands[i].to});
     SwitchDemand& sum = together[entry->second];
     sum.bytes += demands[i].bytes;
-    sum.port_s = std::max({sum.port_s, port_s[out], port_s[in]});
+    sum.port_s = std::max({sum.port_s, port_s[out], port_s[in], concurrent.moving_s});
     of_demand.push_back(entry->second);
   }
-  Detours detours = switch_detours(fabric, busy_s, together);
+  Detours detours = settled(fabric, busy_s, together, {}, concurrent);
   std::vector<double> by_demand;
   for (const std::size_t group : of_demand) by_demand.push_back(detours.shares[group]);
   return {std::move(by_demand), detours.choices};

@@ -43,9 +43,16 @@ struct Detours {
 /// @return  deterministic
 Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
                        const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits = {});
+
+/// Traffic that is on the fabric already.
+struct Concurrent {
+  std::function<double(int)> busy_s{};  ///< by link: how long others keep it busy meanwhile; empty: there is none
+  double moving_s = 0;                  ///< that the demands take alone: at a link that is busy for less nobody waits
+  int choices = 0;                      ///< detours of a pair, where others run
+};
 /// The same of single endpoints: those of the same two switches have one share.
 Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                         const std::vector<Demand>& demands);
+                         const std::vector<Demand>& demands, const Concurrent& concurrent = {});
 
 /// How the bytes between two endpoints are spread.
 struct AdaptiveWay {

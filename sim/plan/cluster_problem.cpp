@@ -177,7 +177,7 @@ void add_loads(const Problem& problem, std::vector<double>& loads_B) {
 /// Bound by links between switches, if what is hashed shared all its shortest routes evenly.
 double ClusterProblem::spread_bound_s() const {
   std::map<std::pair<int, int>, double> bytes_of;  // by ends
-  for (const Crossing& one : hashed_)
+  for (const FabricCrossing& one : hashed_)
     bytes_of[{one.from, one.to}] += one.weight * problem_.activities[at(one.activity)].work_B;
   std::map<int, double> wire_B;  // by key
   std::vector<WeightedLink> links;
@@ -223,7 +223,7 @@ void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
 }
 
 /// Ports at both ends become uses of the next activity, the rest is the trunk.
-int ClusterProblem::trunk_of(const Crossing& crossing, double detoured, int choices) {
+int ClusterProblem::trunk_of(const FabricCrossing& crossing, double detoured, int choices) {
   const Fabric& fabric = cluster_->fabric();
   whole_.clear();
   fabric.minimal_way(crossing.from, crossing.to, 0, whole_);
@@ -250,7 +250,7 @@ void ClusterProblem::settle() {
   std::map<std::pair<int, int>, std::size_t> pair_of;
   std::vector<Demand> demands;
   std::vector<std::size_t> demand_of;  // per crossing
-  for (const Crossing& crossing : crossings_) {
+  for (const FabricCrossing& crossing : crossings_) {
     const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
     if (fresh) demands.push_back({crossing.from, crossing.to, 0});
     demand_of.push_back(entry->second);
@@ -260,7 +260,7 @@ void ClusterProblem::settle() {
   const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
   const Detours detours = endpoint_detours(fabric, busy_s, demands);
   const auto pass = [&](std::size_t i) {
-    const Crossing& crossing = crossings_[i];
+    const FabricCrossing& crossing = crossings_[i];
     const double detoured = detours.shares[demand_of[i]];
     if (shares_) {
       problem_.activities[at(crossing.activity)].trunk = trunk_of(crossing, detoured, detours.choices);
@@ -285,6 +285,7 @@ void ClusterProblem::settle() {
     });
     first = last;
   }
+  if (keeps_adaptive_) adaptive_.insert(adaptive_.end(), crossings_.begin(), crossings_.end());
   crossings_.clear();
 }
 

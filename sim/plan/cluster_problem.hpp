@@ -12,6 +12,7 @@
 #include "sim/machine/cluster.hpp"
 #include "sim/plan/key_table.hpp"
 #include "sim/plan/message_ways.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/plan/transfer.hpp"
 
 namespace linkcast::activities {
@@ -60,6 +61,10 @@ class ClusterProblem {
   void share_trunks() { shares_ = true; }
   /// Remembers from now on what each pass_fabric() takes.
   void keep_crossings() { keeps_ = true; }
+  /// From now on adaptive_crossings() has them: set before any activity is added.
+  void keep_adaptive_crossings() { keeps_adaptive_ = true; }
+  /// Complete once problem() was asked for; empty where the fabric routes otherwise.
+  [[nodiscard]] const std::vector<FabricCrossing>& adaptive_crossings() const { return adaptive_; }
   struct Crossed {
     int activity = 0, from = 0, to = 0;  ///< endpoints of the fabric
     double weight = 0;
@@ -93,11 +98,7 @@ class ClusterProblem {
 
  private:
   [[nodiscard]] std::vector<double> loads_B();
-  struct Crossing {  ///< of the fabric
-    int activity = 0, from = 0, to = 0;
-    double weight = 0;
-  };
-  int trunk_of(const Crossing& crossing, double detoured, int choices);
+  int trunk_of(const FabricCrossing& crossing, double detoured, int choices);
   void use(int key, double weight) { take(number(key), weight); }
   void take(int constraint, double weight);
   /// Number of the first constraint of a node that is all in the Problem. @returns  -1: it is not
@@ -121,11 +122,13 @@ class ClusterProblem {
   std::vector<int> place_;                  ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;           ///< kept for its memory
   std::vector<int> whole_;                  ///< likewise
-  std::vector<Crossing> crossings_;         ///< whose links are not in the activities yet
-  std::vector<Crossing> hashed_;            ///< that take one of several routes by a hash
+  std::vector<FabricCrossing> crossings_;   ///< whose links are not in the activities yet
+  std::vector<FabricCrossing> adaptive_;    ///< whose links are, where they are kept
+  std::vector<FabricCrossing> hashed_;      ///< that take one of several routes by a hash
   std::vector<Crossed> crossed_;
   bool shares_ = false;
-  std::map<std::tuple<int, int, double>, int> trunk_of_;        ///< by the switches at both ends and the weight
+  std::map<std::tuple<int, int, double>, int> trunk_of_;  ///< by the switches at both ends and the weight
+  bool keeps_adaptive_ = false;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s
 };

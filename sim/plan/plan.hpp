@@ -29,12 +29,19 @@ struct OwnLimit {
 constexpr int own_limit(int place) { return -1 - place; }
 constexpr bool is_own_limit(int constraint) { return constraint < 0; }
 
+/// Bytes of an activity from one endpoint of the machine's fabric to another, adaptively routed.
+struct FabricCrossing {
+  int activity = 0, from = 0, to = 0;
+  double weight = 0;  ///< bytes per byte of the activity
+};
+
 struct Plan {
   std::vector<Activity> activities{};  ///< start-ups are their delays; `after` counts within this list
   std::vector<OwnLimit> own_limits{};
-  double latency_s = 0;  ///< of alone_s, before and beside the bytes
-  double alone_s = 0;    ///< with nothing else going on
-  Spread spread{};       ///< of alone_s
+  std::vector<FabricCrossing> crossings{};  ///< whose routes depend on concurrent traffic
+  double latency_s = 0;                     ///< of alone_s, before and beside the bytes
+  double alone_s = 0;                       ///< with nothing else going on
+  Spread spread{};                          ///< of alone_s
   std::set<std::string> warnings{};
 };
 

@@ -49,7 +49,10 @@ bool is_empty(const NetworkOp& op) {
 FlowNetwork::FlowNetwork(const Cluster& machine, const NetworkRequest& request)
     : machine_(machine), end_(request.end), plans_(request.plans) {
   if (SolverChoice::name() == "native") record_ = std::make_unique<FlowRecord>();
-  if (machine.nodes() > 1) return;
+  if (machine.nodes() > 1) {
+    if (machine.routing() == FabricRouting::kAdaptive) traffic_ = std::make_unique<activities::FabricTraffic>(machine);
+    return;
+  }
   for (std::size_t key = 0; key < machine.node().constraints().size(); ++key) constraint(static_cast<int>(key));
 }
 
@@ -79,11 +82,13 @@ int FlowNetwork::queue(int key) {
 
 FlowNetwork::Known FlowNetwork::made(const NetworkOp& op, bool behind) {
   const auto make = [&] { return this->make(op, behind); };
-  activities::Plan made = plans_ ? plans_->take(op, behind, make) : make();
-  warnings_.insert(made.warnings.begin(), made.warnings.end());
-  scale(made, op.size_B);
-  const bool queues = !made.activities.front().queues.empty();
-  return {std::move(made), false, queues};
+  activities::Plan plan = plans_ ? plans_->take(op, behind, make) : make();
+  warnings_.insert(plan.warnings.begin(), plan.warnings.end());
+  activities::FabricPart on_fabric;
+  if (traffic_ && op.size_B > 0) on_fabric = activities::fabric_part(machine_, plan);
+  scale(plan, op.size_B);
+  const bool queues = !plan.activities.front().queues.empty();
+  return {std::move(plan), std::move(on_fabric), false, queues};
 }
 
 int FlowNetwork::prepare(const NetworkOp& op) {
@@ -167,6 +172,12 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   running.ticket = ticket;
   running.activities = static_cast<int>(known.plan.activities.size());
   running.own_limits.clear();
+  running.on_fabric = -1;
+  activities::FabricTraffic::Entered routed;
+  if (!known.on_fabric.crossings.empty()) {
+    routed = traffic_->enter(known.on_fabric);
+    running.on_fabric = routed.number;
+  }
   limits_.clear();
   for (const activities::OwnLimit& limit : known.plan.own_limits) {
     limits_.push_back(limit.common ? common_limit(limit) : add_limit(limit));
@@ -174,10 +185,12 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   }
   number(known);
   handles_.clear();
-  for (const Activity& activity : known.plan.activities) {
-    const bool as_planned = activity.after.empty() && limits_.empty();
+  for (std::size_t i = 0; i < known.plan.activities.size(); ++i) {
+    const Activity& activity = known.plan.activities[i];
+    const bool as_planned = activity.after.empty() && limits_.empty() && routed.uses.empty();
     if (!as_planned) {
       next_ = activity;
+      if (!routed.uses.empty()) take_routes(routed.uses[i]);
       for (Use& use : next_.uses)
         if (activities::is_own_limit(use.constraint))
           use.constraint = limits_[at(activities::own_limit(use.constraint))];
@@ -191,6 +204,14 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   }
 }
 
+/// The operation that starts takes them instead of those planned.
+void FlowNetwork::take_routes(const std::vector<Use>& routes) {
+  std::erase_if(next_.uses, [&](const Use& use) {
+    return !activities::is_own_limit(use.constraint) && activities::is_routed(machine_, keys_[at(use.constraint)]);
+  });
+  for (const Use& one : routes) next_.uses.push_back({constraint(one.constraint), one.weight});
+}
+
 void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
   engine_.advance(to_s);
@@ -200,6 +221,7 @@ void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
     Running& running = running_[at(place)];
     if (--running.activities > 0) continue;
     for (const int limit : running.own_limits) engine_.remove_constraint(limit);
+    if (running.on_fabric >= 0) traffic_->leave(running.on_fabric);
     ended.push_back(running.ticket);
     free_.push_back(place);
   }

@@ -9,6 +9,7 @@
 
 #include "sim/engine/flow_record.hpp"
 #include "sim/engine/fluid_engine.hpp"
+#include "sim/plan/fabric_traffic.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/replay/network.hpp"
 
@@ -100,10 +101,12 @@ class FlowNetwork : public ReplayNetwork {
   struct Running {
     long ticket = 0;
     int activities = 0;  ///< not ended
+    int on_fabric = -1;  ///< its number in traffic_; -1: has none
     std::vector<int> own_limits{};
   };
   struct Known {
     activities::Plan plan{};
+    activities::FabricPart on_fabric{};
     /// Its keys are the engine's numbers: from the first start on, in whose order they are given.
     bool numbered = false;
     bool queues = false;  ///< its first activity has some
@@ -118,6 +121,7 @@ class FlowNetwork : public ReplayNetwork {
   [[nodiscard]] bool finds_queue_held(const Known& known);
   void number(Known& known);
   void start_activities(long ticket, Known& known);
+  void take_routes(const std::vector<Use>& routes);
   int add_limit(const activities::OwnLimit& limit);
   int common_limit(const activities::OwnLimit& limit);
   int constraint(int key);
@@ -126,12 +130,13 @@ class FlowNetwork : public ReplayNetwork {
 
   const Cluster& machine_;
   FluidEngine engine_;
-  std::unique_ptr<FlowRecord> record_;          ///< for the solver that runs it again; null: none does
-  std::vector<int> keys_;                       ///< by constraint of the engine; kOwnLimit: of no key
-  std::unordered_map<int, int> common_limits_;  ///< by key: constraints of the engine
-  std::unordered_map<int, int> number_;         ///< of the engine's constraint, by key
-  std::unordered_map<int, int> queue_of_;       ///< the engine's, by key
-  ByPlan<int> numbers_;                         ///< in prepared_
+  std::unique_ptr<activities::FabricTraffic> traffic_;  ///< null: the fabric does not route adaptively
+  std::unique_ptr<FlowRecord> record_;                  ///< for the solver that runs it again; null: none does
+  std::vector<int> keys_;                               ///< by constraint of the engine; kOwnLimit: of no key
+  std::unordered_map<int, int> common_limits_;          ///< by key: constraints of the engine
+  std::unordered_map<int, int> number_;                 ///< of the engine's constraint, by key
+  std::unordered_map<int, int> queue_of_;               ///< the engine's, by key
+  ByPlan<int> numbers_;                                 ///< in prepared_
   std::vector<Prepared> prepared_;
   std::vector<Running> running_;  ///< places that operations take one after the other
   std::vector<int> free_;         ///< of these

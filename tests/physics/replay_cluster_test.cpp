@@ -217,6 +217,27 @@ TEST_CASE("replay over nodes: what each node does by itself takes what one of th
   }
 }
 
+TEST_CASE("replay over nodes: rings side by side share detours", "[replay]") {
+  // 16 groups of 8 nodes, two cables between any two groups. 32 rings of two GPUs, each with a port at both ends.
+  constexpr int kGroups = 16, kNodes = 8, kCables = 2, kGpus = 4;
+  replay::ReplayRequest request;
+  request.machine = test::catalogue().edited(test::catalogue().machine("alps"),
+                                             {"fabric dragonfly:nodes=128,groups=16,global_links=2"});
+  request.nodes = 2 * kNodes;
+  request.gpus_per_node = kGpus;
+  request.interval = false;
+  std::vector<std::vector<int>> pairs;
+  for (int rank = 0; rank < kNodes * kGpus; ++rank) pairs.push_back({rank, kNodes * kGpus + rank});
+  const double alone_s = of_groups_s(request, "all_gather", {pairs.front()});
+  const double together_s = of_groups_s(request, "all_gather", pairs);
+  // Each moves half of 1 GB over its port, which is no faster than a cable.
+  const double direct = 1.0 * kNodes * kGpus / kCables, all = direct / (kGroups - 1);
+  CHECK(together_s > all * alone_s * 0.9);
+  CHECK(together_s < 2 * alone_s);
+  // two fill the direct cables
+  CHECK_THAT(of_groups_s(request, "all_gather", {pairs[0], pairs[1]}), WithinRel(alone_s, 0.05));
+}
+
 TEST_CASE("replay: one node is a cluster of one", "[replay]") {
   const std::string platform = GENERATE("alps", "summit", "hgx-h200");
   const std::string library = GENERATE("", "nccl-2.18", "mpi-openmpi", "mpi-staged");

@@ -142,6 +142,7 @@ Plan MachineNetwork::message_of_curve(const NetworkOp& op) {
   const bool between_nodes = message.from.node != message.to.node;
   if (between_nodes) message.transport = transport_;
   activities::ClusterProblem problem(machine());
+  problem.keep_adaptive_crossings();
   const activities::PlannedMessage stages = activities::add_message(problem, message);
   Plan plan;
   plan.alone_s = catalogue_.solver(SolverChoice::name()).run(problem.problem()).makespan_s;
@@ -152,6 +153,7 @@ Plan MachineNetwork::message_of_curve(const NetworkOp& op) {
   terms.bound(problem.wire_bound_s());
   plan.spread = uncertainty::spread_of(terms.interval(), plan.alone_s);
   plan.activities = problem.problem().activities;
+  plan.crossings = problem.adaptive_crossings();
   for (int i = 0; i < static_cast<int>(plan.activities.size()); ++i) {
     Activity& stage = plan.activities[at(i)];
     for (Use& use : stage.uses) use.constraint = problem.key(use.constraint);
