@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import math
 import os
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Iterator
+from typing import IO, Any, Iterable, Iterator
 
 
 MOST_B = 512 * 1024 ** 2  # of a file that is read as a whole, as linkcast itself takes
@@ -32,6 +33,11 @@ KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "nu
 
 def kind_of(value: Any) -> str:
     return KINDS[type(value)]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 @dataclass(frozen=True)
@@ -93,13 +99,13 @@ class Node:
 
     def choice(self, allowed: list[str]) -> str:
         if self.text() not in allowed:
-            raise self.fail(f"'{self.value}' is not known: one of {', '.join(allowed)}")
+            raise self.fail(f"'{self.value}' is not known{did_you_mean(self.value, allowed)}: one of {', '.join(allowed)}")
         return self.value
 
     def only(self, *allowed: str) -> None:
         for key, node in self.entries():
             if key not in allowed:
-                raise node.fail(f"unknown key; known here: {', '.join(allowed)}")
+                raise node.fail(f"unknown key{did_you_mean(key, allowed)}; known here: {', '.join(allowed)}")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@
 #include "sim/base/json_error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
+#include "sim/base/table.hpp"
 #include "sim/base/text.hpp"
 
 namespace linkcast {
@@ -105,7 +106,23 @@ const Json* ObjectReader::find(const std::string& key) {
 
 const Json& ObjectReader::take(const std::string& key) {
   if (const Json* json = find(key)) return *json;
-  fail(key, "missing key");
+  fail_missing(key);
+}
+
+void ObjectReader::fail_missing(const std::string& key, const std::string& what) const {
+  const std::set<std::string> known = known_names();
+  std::string meant;
+  for (const auto& [name, value] : value_->items())
+    if (known.count(name) == 0 && !near_names(name, {key}).empty())
+      meant = " (did you mean '" + key + "' by '" + one_line(name) + "'?)";
+  fail(key, "missing key" + meant + (what.empty() ? "" : ": ") + what);
+}
+
+/// Keys that were read or looked for.
+std::set<std::string> ObjectReader::known_names() const {
+  std::set<std::string> names(asked_.begin(), asked_.end());
+  names.insert(looked_for_.begin(), looked_for_.end());
+  return names;
 }
 
 const Json& ObjectReader::raw(const std::string& key) { return take(key); }
@@ -171,12 +188,9 @@ void ObjectReader::finish() const {
   if (all_asked_) return;
   for (const auto& [key, value] : value_->items()) {
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
-    std::set<std::string> names(asked_.begin(), asked_.end());
-    names.insert(looked_for_.begin(), looked_for_.end());
+    std::set<std::string> names = known_names();
     names.erase(key);  // looked for, but it does not belong here together with what was read
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    fail(key, "unknown key; known here: " + known);
+    fail(key, "unknown key" + did_you_mean(key, {names.begin(), names.end()}) + "; known here: " + joined(names));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,9 @@ class ObjectReader {
   /// @throws InputError  on any key nobody asked for
   void finish() const;
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  /// The key is not there; a name that is there and that nobody asked for may be it, nearly spelt.
+  /// @param what  it should say
+  [[noreturn]] void fail_missing(const std::string& key, const std::string& what = "") const;
 
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] std::string pointer(const std::string& key = "") const;
@@ -65,6 +69,7 @@ class ObjectReader {
  private:
   const Json& take(const std::string& key);
   const Json* find(const std::string& key);
+  std::set<std::string> known_names() const;
 
   const Json* value_;
   std::string file_;

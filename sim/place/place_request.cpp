@@ -100,7 +100,7 @@ std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform
 }  // namespace
 
 JobSpec read_job(ObjectReader& r) {
-  if (!r.has("job")) r.fail("job", "is missing: \"all_reduce:64MiB\", a trace, {op, size_B} or {trace, options}");
+  if (!r.has("job")) r.fail_missing("job", "\"all_reduce:64MiB\", a trace, {op, size_B} or {trace, options}");
   if (r.raw("job").is_string()) return parse_job(r.required<std::string>("job"), r);
   ObjectReader job = r.object("job");
   JobSpec spec;

@@ -25,7 +25,9 @@ const std::string kSchemas =
 const std::string kNoSubject = ": names no transport, cable kind, cable or link of topology p100-dgx1";
 
 const std::vector<WrongFile> kTopologies = {
-    {"unknown_key", ":/cables/0/bandwith: unknown key; known here: bandwidth, between, count, kind, source"},
+    {"unknown_key",
+     ":/cables/0/bandwith: unknown key (did you mean 'bandwidth'?); known here: bandwidth, between, count, kind, "
+     "source"},
     {"missing_key", ":/title: missing key"},
     {"duplicate_key", ":/cables/0/kind: duplicate key"},
     {"wrong_unit",

@@ -71,6 +71,14 @@ TEST_CASE("a wrong type names the pointer and what is wanted", "[unit]") {
   const auto read = [](const char* text, auto value) {
     return reading(text, [](ObjectReader& r) { static_cast<void>(r.required<decltype(value)>("k")); });
   };
+  const auto size = [](const char* text) {
+    return reading(text, [](ObjectReader& r) {
+      static_cast<void>(r.optional<std::string>("size_text"));
+      static_cast<void>(r.required<int>("size_B"));
+    });
+  };
+  CHECK(size(R"({"size": 1, "op": 2})") == "f.json:/size_B: missing key (did you mean 'size_B' by 'size'?)");
+  CHECK(size(R"({"size_text": "1", "op": 2})") == "f.json:/size_B: missing key");
   CHECK(read("{}", 0) == "f.json:/k: missing key");
   CHECK(read(R"({"k": null})", 0) == "f.json:/k: must be a whole number");
   CHECK(read(R"({"k": 1.5})", 0) == "f.json:/k: must be a whole number");
@@ -114,7 +122,7 @@ TEST_CASE("a key that nobody asked for is an error that lists the known ones", "
           r.optional<int>("count");
           static_cast<void>(r.has("rate"));  // looked for, absent: still a key that may stand here
           r.finish();
-        }) == "f.json:/sise: unknown key; known here: count, rate, size");
+        }) == "f.json:/sise: unknown key (did you mean 'size'?); known here: count, rate, size");
   CHECK(reading(R"({"a": 1, "b": 2})", [](ObjectReader& r) {
           if (!r.has("b")) return;  // looked for but not read
           r.required<int>("a");

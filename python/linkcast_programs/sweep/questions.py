@@ -19,7 +19,7 @@ FIRST_QUESTIONS = 8
 SAMPLES, LONGEST_S = 32, 2.0  # what sampling may cost
 MANY = 8  # of fewer, a slow one may be the usual one
 # Errors of the study itself rather than of one scenario.
-WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*|'.*' is not allowed: one of .*)")
+WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*|'.*' is not allowed.*: one of .*)")
 
 
 def _of_other_types(study: Study) -> Iterator[Scenario]:
