@@ -119,6 +119,16 @@ std::string member_text(const std::string& text) {
   return text.substr(0, value) + ": '" + given + "' is not allowed" + did_you_mean(given, known) + ": one of " + list;
 }
 
+/// "--nodes: '1,2' is no number" of CLI11's "Could not convert: --nodes = 1,2".
+std::string conversion_text(const std::string& text) {
+  const std::string begin = "Could not convert: ";
+  const std::size_t equals = text.find(" = ");
+  if (!text.starts_with(begin) || equals == std::string::npos) return text;
+  const std::string option = text.substr(begin.size(), equals - begin.size()), given = text.substr(equals + 3);
+  const bool several = given.find(',') != std::string::npos || given.find("..") != std::string::npos;
+  return option + ": '" + given + "' is no number" + (several ? ": several are a study, see 'linkcast sweep'" : "");
+}
+
 }  // namespace
 
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) {
@@ -143,7 +153,7 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
     return "not expected: '" + left.front() +
            "'; an option takes one value, several as 0,1,2 or with the option repeated "
            "(see --help)";
-  std::string what = member_text(error.what());
+  std::string what = conversion_text(member_text(error.what()));
   std::replace(what.begin(), what.end(), '\n', ' ');
   return what + " (see --help)";
 }

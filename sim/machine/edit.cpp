@@ -80,7 +80,7 @@ void read_remove(Edit& edit, std::string rest) {
     rest = before;
   }
   std::tie(edit.subject, edit.kind) = at_last_colon(rest);
-  if (edit.subject.find('-') == std::string::npos) refuse_form(edit);
+  if (edit.subject.empty()) refuse_form(edit);
 }
 
 void read_add(Edit& edit, std::string rest) {

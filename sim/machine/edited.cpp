@@ -117,6 +117,12 @@ class Editor {
   [[nodiscard]] std::pair<int, int> ends(const Edit& edit) const;
   /// Index of the cable that an edit names. @throws InputError  none, or several
   [[nodiscard]] std::size_t cable(const Edit& edit, const std::string& kind) const;
+  /// "nic4-plx4 (1 x pcie4)" of cables with an end at one of these.
+  [[nodiscard]] std::vector<std::string> cables_at(int a, int b) const;
+  /// For one that names a device or a kind where a cable belongs.
+  void refuse_no_cable(const Edit& edit) const;
+  /// @throws InputError  it names a device: which cables are there
+  void refuse_device(const Edit& edit) const;
   [[nodiscard]] std::set<std::string> kinds() const;
   [[nodiscard]] const std::string& id_of(int device) const {
     return wiring_.devices[static_cast<std::size_t>(device)].id;
@@ -201,17 +207,23 @@ std::pair<int, int> Editor::ends(const Edit& edit) const {
   return {device(edit, edit.subject.substr(0, dash)), device(edit, edit.subject.substr(dash + 1))};
 }
 
-std::size_t Editor::cable(const Edit& edit, const std::string& kind) const {
-  const auto [a, b] = ends(edit);
-  std::vector<std::size_t> found;
+std::vector<std::string> Editor::cables_at(int a, int b) const {
   std::vector<std::string> known;
-  for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
-    const Cable& c = wiring_.cables[i];
-    const bool fits = std::minmax(c.a, c.b) == std::minmax(a, b) && (kind.empty() || c.kind == kind);
-    if (fits) found.push_back(i);
+  for (const Cable& c : wiring_.cables)
     if (c.a == a || c.b == a || c.a == b || c.b == b)
       known.push_back(fmt::format("{} ({} x {})", c.id, c.count, c.kind));
+  return known;
+}
+
+std::size_t Editor::cable(const Edit& edit, const std::string& kind) const {
+  if (edit.subject.find('-') == std::string::npos) refuse_no_cable(edit);
+  const auto [a, b] = ends(edit);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
+    const Cable& c = wiring_.cables[i];
+    if (std::minmax(c.a, c.b) == std::minmax(a, b) && (kind.empty() || c.kind == kind)) found.push_back(i);
   }
+  const std::vector<std::string> known = cables_at(a, b);
   const std::string both = id_of(a) + " and " + id_of(b);
   if (known.empty()) refuse(edit, "no such cable; " + both + " have no cable left");
   if (found.empty()) refuse(edit, "no such cable; at " + both + " are " + listed(known));
@@ -219,9 +231,27 @@ std::size_t Editor::cable(const Edit& edit, const std::string& kind) const {
   return found.front();
 }
 
+void Editor::refuse_no_cable(const Edit& edit) const {
+  const std::string& name = edit.subject;
+  if (std::any_of(wiring_.cables.begin(), wiring_.cables.end(),
+                  [&](const Cable& c) { return names_kind(name, c.kind); }))
+    refuse(edit, "'" + name + "' is a kind of cables: write disable " + name + ", or one cable");
+  static_cast<void>(device(edit, name));
+  refuse_device(edit);
+}
+
+void Editor::refuse_device(const Edit& edit) const {
+  const auto named = wiring_.find(edit.subject);
+  if (!named) return;
+  const std::vector<std::string> known = cables_at(*named, *named);
+  refuse(edit, "'" + edit.subject + "' is a device" +
+                   (known.empty() ? ", and has no cable left" : ", not a cable: at it are " + listed(known)));
+}
+
 void Editor::refuse_kind(const Edit& edit, const std::string& what, const std::string& also) const {
   const std::string between = fabric_edit_for(edit.subject, wiring_);
   if (!between.empty()) refuse(edit, edit.subject + " joins nodes: write it as edit '" + between + "'");
+  refuse_device(edit);
   refuse(edit, what + ": one of " + also + listed(kinds()));
 }
 
@@ -381,6 +411,7 @@ void Editor::scale(const Edit& edit) {
     ++scaled;
   }
   if (!one && scale_fabric(edit, wiring_, fit_)) ++scaled;
+  if (scaled == 0) refuse_device(edit);
   if (scaled == 0) refuse(edit, "no cable is of such a kind: one of " + listed(wiring_.cable_kinds()));
 }
 
@@ -403,6 +434,7 @@ void Editor::flaky(const Edit& edit) {
     fit_.parameters[key::cable_retry_rate(kind).name] = share;
     any = true;
   }
+  if (!any) refuse_device(edit);
   if (!any) refuse(edit, "no cable is of such a kind: one of " + listed(known));
 }
 

@@ -260,8 +260,11 @@ void edit_oversubscription(const Edit& edit, Topology& topology) {
     return;
   }
   const std::string generator = fabric.value("generator", "");
-  if (generator == "rail_optimized" || generator == "fat_tree")
+  if (generator == "rail_optimized" || generator == "fat_tree") {
+    if (fabric.contains("nodes"))  // says which keys are missing
+      check_network(parse_edit(fmt::format("fabric {}:nodes={}", generator, fabric["nodes"].dump())), topology);
     refuse(edit, "the fabric is not whole" + ask_with_nodes(generator));
+  }
   refuse(edit, "the fabric of " + topology.name + " (" + generator +
                    ") has no leaves with cables up: rail_optimized and fat_tree have");
 }

@@ -35,9 +35,11 @@ class AsTyped(program.InFolder):
         self.refused("predict colective --platform hgx-h100", "unknown subcommand of predict 'colective' (did you mean 'collective'?)")
         self.refused("predict --platform hgx-h100", "predict needs one of collective, flows, p2p before --platform")
         self.refused("record -- ls", "--out is required")
-        self.refused("predict p2p --platform hgx-h100 --src gpu0 --dst gpu1 --size 1MiB --remove nic6-plx6 nic7-plx7",
-                     "not expected: 'nic7-plx7'; an option takes one value, several as 0,1,2 or with the option repeated")
+        self.refused("show hgx-h100 --remove nic6-plx6 nic7-plx7", "not expected: 'nic7-plx7'; an option takes one value, several as 0,1,2 or with the option repeated")
+        self.refused("predict collective --platform hgx-h100 --op all_reduce --size 1MiB --remove nic4", "command line: edit 'remove nic4': 'nic4' is a device, not a cable: at it are ")
         self.refused("predict collective --platform hgx-h100 --gpus 0 1 --op all_reduce --size 1MiB", "not expected: '1'; an option takes one")
+        self.refused("predict collective --platform hgx-h100 --op all_reduce --size 1MiB --nodes 1,2", "--nodes: '1,2' is no number: several are a study, see 'linkcast sweep' (see --help)")
+        self.refused("predict collective --platform hgx-h100 --op all_reduce --size 1MiB --nodes two", "--nodes: 'two' is no number (see --help)")
         self.refused("predict --bacth queries.jsonl", "unknown option --bacth (did you mean '--batch'?)")
 
     def test_check_reads_all_files(self):

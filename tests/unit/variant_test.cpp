@@ -106,8 +106,9 @@ TEST_CASE("a variant that is wrong is refused in one line with its place", "[uni
   CHECK(refusal(with(good, R"(, "devices": [])")).rfind("/devices: unknown key", 0) == 0);
   CHECK(refusal(with(good + R"(, {"edit": "add gpu0-gpu5:nvlink2", "source": ""})")) ==
         "/changes/1/source: a change without a source is not accepted");
-  CHECK(refusal(with(R"({"edit": "remove gpu0", "source": "x"})")).rfind("/changes/0/edit: edit 'remove gpu0': ", 0) ==
-        0);
+  CHECK(refusal(with(R"({"edit": "remove :1", "source": "x"})")).rfind("/changes/0/edit: edit 'remove :1': ", 0) == 0);
+  CHECK(refusal(with(R"({"edit": "remove gpu0", "source": "x"})"))
+            .rfind("/changes: edit 'remove gpu0': 'gpu0' is a device, not a cable", 0) == 0);
   CHECK(refusal(with(R"({"edit": "slow gpu0:2", "source": "x"})")) ==
         "/changes/0/edit: 'slow gpu0:2': a variant removes and adds cables, nothing else");
   CHECK(refusal(with(R"({"edit": "remove gpu0-gpu7", "source": "x"})"))
