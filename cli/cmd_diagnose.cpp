@@ -112,9 +112,8 @@ void add_diagnose(CLI::App& app, Context& context) {
           ->allow_extra_args(false));
   command->add_option("--format", o->request.format.format,
                       "format of the files, not of the answer: as of import (default: by what they contain)");
-  command
-      ->add_option("--option", o->options,
-                   "key=value that the files do not print, see 'linkcast help import'; repeatable")
+  command->add_option("--option", o->options, "what the files do not print, see 'linkcast help import'; repeatable")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--library", o->request.format.library,
                       "communication library of the collectives (default: the nearest known to what the file names, "

@@ -102,7 +102,8 @@ void add_import(CLI::App& app, Context& context) {
       "--topology", o->request.topology,
       "topology whose device ids the measurement uses, by id or file, or a calibration file that has it; every "
       "measurement needs it");
-  command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
+  command->add_option("--option", o->options, "what the files do not print; repeatable")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag_function(
       "--json", [](std::int64_t) {}, "changes nothing: what is written is JSON");

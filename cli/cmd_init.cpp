@@ -53,9 +53,8 @@ void add_init(CLI::App& app, Context& context) {
       "rocm-smi or amd-smi here)"));
   command->add_option("--out", o->machine.out, "folder for NAME-topology.json and NAME.json (default: this one)");
   command->add_option("--machine", o->machine.machine, "its name (default: that of the host)");
-  command
-      ->add_option("--option", o->options,
-                   "key=value that the files do not say, see 'linkcast import --help'; repeatable")
+  command->add_option("--option", o->options, "what the files do not say, see 'linkcast import --help'; repeatable")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--force", o->machine.force, "replace files that are there");
   command->add_flag("--json", o->json, "one JSON object on stdout: what was found and written");

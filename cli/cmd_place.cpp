@@ -314,7 +314,8 @@ void add_place(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
   auto o = std::make_shared<PlaceOptions>(*command, context);
   command->get_option("--platform")->required(false);  // --slurm says it for each node
-  command->add_option("--option", o->options, "key=value of an application, see 'linkcast help trace'; may be repeated")
+  command->add_option("--option", o->options, "of an application, see 'linkcast help trace'; repeatable")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->get_option("--format")
       ->description("table (default), json, csv, cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)");

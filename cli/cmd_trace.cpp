@@ -29,7 +29,8 @@ void add_trace(CLI::App& app, Context& context) {
   auto o = std::make_shared<TraceCommand>();
   command->add_option("application", o->application, "one of those below")->required();
   command->add_option("--out", o->out, "trace to write (default: standard output)");
-  command->add_option("--option", o->options, "key=value, may be repeated: the application's parameters")
+  command->add_option("--option", o->options, "the application's parameters; repeatable")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag_function(
       "--json", [](std::int64_t) {}, "changes nothing: what is written is JSON");

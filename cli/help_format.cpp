@@ -139,9 +139,9 @@ std::string help_of(const CLI::App& command, bool all) {
 std::string edits_page(const CLI::App& command) {
   std::string text =
       "What-if edits change the machine before the answer (docs/what-if.md). Each may\n"
-      "be given as often as needed. show, predict, routes, rings, replay, place,\n"
-      "schedule, diagnose, validate and emulate take them; `linkcast whatif COMMAND`\n"
-      "prints before, after and change.\n\n";
+      "be given as often as needed, or as a list: --remove gpu0-gpu4,gpu1-gpu5. show,\n"
+      "predict, routes, rings, replay, place, schedule, diagnose, validate and emulate\n"
+      "take them; `linkcast whatif COMMAND` prints before, after and change.\n\n";
   for (const CLI::Option* option : options_of_group(command, kEditGroup))
     text += HelpFormatter().make_option(option, false);
   return text;

@@ -12,6 +12,7 @@
 #include "cli/file_kind.hpp"
 #include "cli/files.hpp"
 #include "cli/help_format.hpp"
+#include "cli/option_lists.hpp"
 #include "cli/option_names.hpp"
 #include "cli/texts.hpp"
 #include "sim/base/input_error.hpp"
@@ -64,11 +65,11 @@ void add_commands(CLI::App& app, Context& context) {
 }
 
 /// "linkcast LOG" is "linkcast diagnose LOG".
-std::vector<const char*> with_command(const CLI::App& app, int argc, const char* const* argv) {
-  std::vector<const char*> words(argv, argv + argc);
+std::vector<std::string> with_command(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const auto is_first = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && app.get_subcommands(is_first).empty() && linkcast::cli::is_log_file(argv[1]))
-    words.insert(words.begin() + 1, "diagnose");
+    words.insert(words.begin(), "diagnose");
   return words;
 }
 
@@ -96,8 +97,9 @@ int run_program(int argc, const char* const* argv, bool progress) {
     context.settle_limits();
   });
   try {
-    const std::vector<const char*> words = with_command(app, argc, argv);
-    app.parse(static_cast<int>(words.size()), words.data());
+    std::vector<std::string> words = without_lists(app, with_command(app, argc, argv));
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

@@ -35,9 +35,9 @@ void SizeRange::add_to(CLI::App& command) {
 bool SizeRange::given() const { return first_ != nullptr && first_->count() > 0; }
 
 std::vector<double> SizeRange::sizes() const {
-  const double first = nccl_size("--minbytes", first_text_);
-  const double last = last_->count() > 0 ? nccl_size("--maxbytes", last_text_) : first;
-  const double step = step_->count() > 0 ? nccl_size("--stepbytes", step_text_) : kUsualStep_B;
+  const double first = query::parse_size("--minbytes", first_text_);
+  const double last = last_->count() > 0 ? query::parse_size("--maxbytes", last_text_) : first;
+  const double step = step_->count() > 0 ? query::parse_size("--stepbytes", step_text_) : kUsualStep_B;
   const bool times = factor_->count() > 0;
   if (times && !(factor_value_ > 1)) throw InputError("--stepfactor: must be above 1");
   if (step < 1) throw InputError("--stepbytes: must be at least 1 B");
@@ -52,16 +52,11 @@ std::vector<double> SizeRange::sizes() const {
   return sizes;
 }
 
-double nccl_size(const std::string& option, const std::string& text) {
-  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return query::parse_size(option, number ? text + "B" : text);
-}
-
 std::vector<double> size_list(const std::string& option, const std::string& text) {
   std::vector<double> sizes;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    sizes.push_back(nccl_size(option, text.substr(begin, end - begin)));
+    sizes.push_back(query::parse_size(option, text.substr(begin, end - begin)));
     begin = end + 1;
   }
   return sizes;
@@ -231,7 +226,8 @@ Json QueryOptions::query() const {
   if (size_ != nullptr && size_->key->required && !given(*size_)) throw CLI::RequiredError("--size");
   Json query{{"kind", kind_}, {"platform", platform_}};
   for (const Slot& slot : slots_)
-    if (given(slot)) query[slot.key->name] = &slot == size_ ? Json(nccl_size("--size", slot.text)) : value_of(slot);
+    if (given(slot))
+      query[slot.key->name] = &slot == size_ ? Json(query::parse_size("--size", slot.text)) : value_of(slot);
   return query;
 }
 

@@ -27,9 +27,6 @@ class SizeRange {
   double factor_value_ = 0;
 };
 
-/// "64M" or, as nccl-tests takes it, "64" in bytes. @throws InputError
-double nccl_size(const std::string& option, const std::string& text);
-
 /// "8,64K,1M" in bytes. @throws InputError
 std::vector<double> size_list(const std::string& option, const std::string& text);
 

@@ -15,8 +15,10 @@ def parse_bytes(text: str) -> int:
     if not match:
         raise UnitError(f"'{text}' is not a size: write a number and a unit ({', '.join(SIZES)})")
     number, unit = match.groups()
-    if unit in ("K", "k", "M", "G", "T"):
-        raise UnitError(f"'{text}' is ambiguous: write {number}{unit}iB (binary) or {number}{unit}B (decimal)")
+    if not unit and number.isdigit():
+        unit = "B"
+    if unit in ("K", "k", "M", "G", "T"):  # source: nccl-tests, src/common.cu, parsesize
+        unit = unit.upper() + "iB"
     if unit not in SIZES:
         raise UnitError(f"'{text}' has no unit of sizes: one of {', '.join(SIZES)} is needed")
     value = float(number) * SIZES[unit]

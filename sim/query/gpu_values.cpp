@@ -43,7 +43,6 @@ Json size_value(const Json& value, const std::string& file, const std::string& p
     const auto& text = value.get_ref<const std::string&>();
     if (text.size() > kLongest || std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }))
       throw InputError(file, pointer, "is no size, e.g. \"64MiB\"");
-    if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) return std::stod(text);
     const std::string option = "size";
     try {
       return parse_size(option, text);

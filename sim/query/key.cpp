@@ -56,6 +56,7 @@ std::vector<int> numbers_of(const std::string& text, const std::string& option) 
 double parse_size(const std::string& option, const std::string& text) {
   try {
     // source: nccl-tests, src/common.cu, parsesize; OSU benchmarks read the same
+    if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) return parse_bytes(text + "B").si;
     const bool letter = text.find_last_of("KkMGT") + 1 == text.size() && text.size() > 1;
     if (letter)
       return parse_bytes(text.substr(0, text.size() - 1) + (text.back() == 'k' ? 'K' : text.back()) + "iB").si;

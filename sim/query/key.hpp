@@ -94,7 +94,7 @@ std::string unit_of(const Key& key);
 std::vector<int> numbers_of(const std::string& text, const std::string& option);
 /// "a:b" is a and b; the colons of PCI bus ids part nothing.
 std::vector<std::string> at_colons(const std::string& text);
-/// "64MiB" in bytes; as nccl-tests, "64M" too, K, M, G and T being powers of 1024. @throws InputError
+/// "64MiB" in bytes; as nccl-tests, "67108864" and "64M" too, K, M, G and T being powers of 1024. @throws InputError
 double parse_size(const std::string& option, const std::string& text);
 
 /// The names of GPUs in a list (sim/machine/gpu_names.hpp): numbers, but UUIDs and bus ids as they are.

@@ -39,7 +39,8 @@ END = """
 
 Exit codes: 0 done, 1 a batch or a study went to its end and holds errors, or what the other codes do not say, 2 bad input (one line
 says what), 3 an invariant is broken, 4 a claim or a comparison failed, or a log is faulty, 5 a diagnosis cannot tell. Results are on standard output, everything else on standard
-error. `-` is standard input wherever a file is read.
+error. `-` is standard input wherever a file is read. An option with `...` may be repeated and takes lists: `--remove A,B`, and `--remove A B` where
+the command has no arguments of its own.
 """
 
 
