@@ -9,6 +9,7 @@ NAMES = {"algbw_Bps": "algorithm bandwidth", "busbw_Bps": "bus bandwidth", "size
          "makespan_s": "makespan", "gpu_count": "GPUs", "exposed_communication_s": "exposed communication"}
 UNITS = {"_Bps": "B/s", "_B": "B", "_s": "s"}
 LOG_FROM = 30  # axes that span a larger factor are logarithmic
+MOST_TICKS = 10
 
 
 @dataclass
@@ -40,6 +41,12 @@ def name_of(key: str) -> str:
         if key not in NAMES and key.endswith(end):
             return key[:-len(end)].replace("_", " ").strip() or key
     return NAMES.get(key, key.replace("_", " "))
+
+
+def counts(key: str, values: list) -> list[int]:
+    """Ticks of a logarithmic axis of a few numbers of nodes or GPUs: these themselves; empty: others."""
+    few = sorted(set(values))
+    return few if len(few) <= MOST_TICKS and all(isinstance(value, int) for value in few) and not key.endswith(tuple(UNITS)) else []
 
 
 def is_wide(values: list[float]) -> bool:

@@ -11,6 +11,7 @@ MOST_LINES = 10  # as many as there are colours
 LINE_AXIS_VALUES = 8
 MOST_POINTS = 300  # of a line: about two pixels each
 MOST_NAMED = 3
+MOST_LETTERS, LAST_LETTERS = 40, 10  # of a name in a picture, and those of them behind its dots
 ENDS = {"time_s": ("time_low_s", "time_high_s"), "makespan_s": ("time_low_s", "time_high_s"),
         "step_time_s": ("step_time_low_s", "step_time_high_s")}  # of 90 % intervals
 RATES = ("algbw_Bps", "busbw_Bps", "bandwidth_Bps")
@@ -133,6 +134,16 @@ def _groups(points: Points, y: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return rows, begins, np.minimum.reduceat(rows, begins) if len(rows) else begins
 
 
+def short_names(names: list[str]) -> list[str]:
+    """Names that a picture has room for, each another one."""
+    short: dict[str, str] = {}
+    for name in names:
+        cut = name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS - LAST_LETTERS].rstrip()} ... {name[-LAST_LETTERS:].lstrip()}"
+        alike = sum(other.startswith(cut) for other in short.values())
+        short.setdefault(name, cut if cut == name or not alike else f"{cut} ({alike + 1})")
+    return [short[name] for name in names]
+
+
 def drawing(points: Points, x: str, y: str, by: str, text_of) -> Drawing | None:
     """None where no scenario has both. @param text_of  (column, value) as a legend shows it"""
     rows, begins, first = _groups(points, y)
@@ -146,16 +157,20 @@ def drawing(points: Points, x: str, y: str, by: str, text_of) -> Drawing | None:
     lows, highs = np.where(alone, low[begins], values[begins]), np.where(alone, high[begins], values[begins + sizes - 1])
     at_x, at_by = points.x.codes[rows[begins]], points.by.codes[rows[begins]]
     lines, most = [], 0
+    texts = [value for value in points.x.values if isinstance(value, str)]
+    short = dict(zip(texts, short_names(texts)))
     for code in dict.fromkeys(at_by[np.argsort(first)].tolist()):  # lines and names as the table has them first
         of = np.flatnonzero(at_by == code)
         of = of[np.argsort(first[of])]
         most = max(most, len(of))
-        names = [points.x.values[i] for i in at_x[of].tolist()]
+        names = [short.get(points.x.values[i], points.x.values[i]) for i in at_x[of].tolist()]
         if all(isinstance(name, (int, float)) for name in names):
             kept = _thinned(sorted(range(len(names)), key=names.__getitem__))
             names, of = [names[i] for i in kept], of[kept]
         name = text_of(by, points.by.values[code] if code >= 0 else None) if by else ""
         lines.append(Line(name, names, medians[of].tolist(), lows[of].tolist(), highs[of].tolist()))
+    for line, name in zip(lines, short_names([line.name for line in lines])):
+        line.name = name
     band = ("bands are 90 % intervals" if has_ends.all() else "") if (sizes == 1).all() else (
         "medians over the other axes, bands from the least to the most")
     if any(len(line.x) < most for line in lines):

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import struct
 import subprocess
 import sys
@@ -92,6 +93,7 @@ class Refused(InFolder):
         self.refuse('{"name": "a", "name": "b"}', " /name: duplicate key")
         self.refuse([], "/: must be an object, not array")
         self.refuse(study(colour=1), "/colour: unknown key; known here: schema")
+        self.refuse(study(axis={}), "/axis: unknown key (did you mean 'axes'?); known here: schema")
         self.refuse(study(schema="linkcast/study/9"), "/schema: 'linkcast/study/9' is not known")
         self.refuse(study(name="../up"), "/name: must be letters")
         self.refuse(study(query=[]), "/query: must be an object")
@@ -102,7 +104,7 @@ class Refused(InFolder):
             self.refuse(study(axes=axes), "/axes" + what)
         refuse({"size_B": []}, "/size_B: an axis needs at least one value")
         refuse({"size_B": "1MiB"}, "/size_B: must be an array, not string")
-        refuse({"size_B": ["1M"]}, "/size_B/0: '1M' is ambiguous")
+        refuse({"size_B": ["1M", "1MiB"]}, "/size_B/1: 1048576 is given twice")
         refuse({"size_B": [1, 1.5]}, "/size_B/1: must be a whole number of bytes")
         refuse({"size_B": ["1KiB", 1024]}, "/size_B/1: 1024 is given twice")
         refuse({"size_B": {"from": "2KiB", "to": "1KiB", "factor": 2}}, "/size_B/to: must not be less")
@@ -129,6 +131,7 @@ class Refused(InFolder):
         self.refuse(study(query={**BASE["query"], "colour": 1}), "/query/colour: unknown key; known here: ")
         self.refuse(study(axes={**BASE["axes"], "library": [1, 2]}), "/axes/library/0: must be a string")
         self.refuse(study(query={"kind": "collective", "platform": "p100-dgx1"}), "/query/op: missing key")
+        self.refuse(study(query={"kind": "colective", "platform": "dgx2"}), "/query/kind: 'colective' is not allowed (did you mean 'collective'?): one of ")
         self.refuse(study(query={"kind": "colour", "platform": "dgx2"}), "/query/kind: 'colour' is not allowed: one of collective, ")
         self.refuse(study(axes={"size_B": [1], "gpus": [[0, 1], [0, None]]}), "/axes/gpus/1: must be an array")
 
@@ -279,6 +282,18 @@ class Table(InFolder):
         page = (self.folder / "out" / "report.html").read_text()
         self.assertIn("300 of 601 values of size_B", page)
         self.assertLess(len(page), 1_500_000)
+
+    def test_long_names_are_short_in_pictures_alone(self):
+        """A fabric as an edit has 250 letters; nodes stand at the axis as they are."""
+        edits = [[f"set kind=nvlink2:bandwidth={rate}GB/s", "slow gpu0:1.25", "slow gpu1:1.25", "slow gpu2:1.25"] for rate in (20, 40)]
+        path = self.write("long.json", {"schema": "linkcast/study/1", "name": "long", "query": {"kind": "collective", "platform": "summit", "op": "all_reduce", "size_B": "1M"},
+                                        "axes": {"edits": edits, "nodes": [1, 3, 48]}})
+        done = run("sweep", path, folder=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = (self.folder / "long.sweep/report.html").read_text()
+        drawn = {text.strip() for text in re.findall(r"<text[^>]*>([^<]*)</text>", page)}
+        self.assertLessEqual({"set kind=nvlink2:bandwidth=20G ... gpu2:1.25", "set kind=nvlink2:bandwidth=40G ... gpu2:1.25", "1", "3", "48"}, drawn)
+        self.assertIn("; ".join(edits[0]), (self.folder / "long.sweep/table.csv").read_text())
 
     def test_rows_of_a_batch(self):
         """--rows: numbers, texts and flags of an answer; of lists of answers the first, and how many there are."""

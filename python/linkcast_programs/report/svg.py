@@ -13,7 +13,7 @@ from markupsafe import Markup  # noqa: E402
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator  # noqa: E402
 
-from ..charts import COLOURS, UNITS, Figure, Series, is_wide, name_of  # noqa: E402
+from ..charts import COLOURS, UNITS, Figure, Series, counts, is_wide, name_of  # noqa: E402
 from ..units import size_text, value_text  # noqa: E402
 
 INK, GRID = "#010203", "#040506"  # stand for colours of the page
@@ -45,6 +45,8 @@ def _scale(axis, key: str, values: list[float], narrow: bool, log: bool | None =
             decades = math.log2(max(values) / min(values))
             axis.set_major_locator(LogLocator(base=2.0 ** max(1, round(decades / (4 if narrow else 8)))))
         axis.set_minor_locator(plt.NullLocator())
+        if ticks := counts(key, values):
+            axis.set_ticks(ticks, labels=list(map(str, ticks)))
     elif zero:
         getattr(axes, f"set_{name}lim")(left=0) if name == "x" else axes.set_ylim(bottom=0)
     if any(key.endswith(end) for end in UNITS):

@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: E402
 
-from ..charts import COLOURS, is_wide, name_of  # noqa: E402
+from ..charts import COLOURS, counts, is_wide, name_of  # noqa: E402
 from ..table_plots import Drawing, Points, drawing, only_text, value_of  # noqa: E402
 from ..units import value_text  # noqa: E402
 
@@ -47,6 +47,9 @@ def figure(shown: Drawing, title: str):
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize="small")
     every_y = [y for line in shown.lines for y in line.low + line.high]
     _scale(axes.xaxis, shown.x, every_x, numeric and is_wide(every_x))
+    if numeric and is_wide(every_x) and (ticks := counts(shown.x, every_x)):
+        axes.set_xticks(ticks, list(map(str, ticks)))
+        axes.xaxis.set_minor_locator(plt.NullLocator())
     _scale(axes.yaxis, shown.y, every_y, is_wide(every_y))
     if not is_wide(every_y):
         axes.set_ylim(bottom=min(0, min(every_y)))
