@@ -126,7 +126,7 @@ std::string TopologyRequest::pcie_peer(const std::optional<PeerAccess>& found) c
 
 std::string TopologyRequest::pcie_peer_source(const std::optional<PeerAccess>& found) const {
   if (option("pcie_peer")) return "pcie_peer: as option pcie_peer says";
-  return found ? found->source : "assumed: no peer access over PCIe";
+  return found ? found->source : "assumed: no peer access over PCIe (option pcie_peer says otherwise)";
 }
 
 std::optional<int> whole_number(const std::string& text) {

@@ -131,7 +131,8 @@ TEST_CASE("links whose speed NCCL does not know are assumed or taken from the op
   CHECK(text_of_cable(told, "gpu0", "cpu0", "pcie5") == "1 x 31.51 GB/s");
   CHECK(told.pcie_peer == PciePeer::kSameSocket);
   CHECK(assumed.pcie_peer == PciePeer::kNone);
-  CHECK(assumed.source.find("assumed: no peer access over PCIe") != std::string::npos);
+  CHECK(assumed.source.find("assumed: no peer access over PCIe (option pcie_peer says otherwise)") !=
+        std::string::npos);
 }
 
 TEST_CASE("a dump of some GPUs is read if that is said", "[unit][import]") {
