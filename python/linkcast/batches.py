@@ -1,7 +1,6 @@
 """Many questions at once, on threads of this process, each with platforms of its own."""
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import engine, kinds
 from .answers import Answers, Failure
-from .errors import InputError
+from .errors import InputError, did_you_mean
 from .platform import answer_of, plain_query
 
 if TYPE_CHECKING:
@@ -66,9 +65,7 @@ def _check_results(kind: str, results: Sequence[str]) -> None:
     known = kinds.BY_NAME[kind].__annotations__
     for key in results:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            meant = f" (did you mean '{near[0]}'?)" if near else ""
-            raise InputError(f"results: '{key}' is no key of an answer of {kind}{meant}")
+            raise InputError(f"results: '{key}' is no key of an answer of {kind}{did_you_mean(key, known)}")
 
 
 def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import _native, engine, kinds
 from .answers import Answer, AnswerT, WhatIf
-from .errors import InputError
+from .errors import InputError, did_you_mean
 from .questions import Questions
 
 P = ParamSpec("P")
@@ -65,12 +65,19 @@ def platform_of(given: str | Platform) -> Platform:
 def of_platform(method: Callable[Concatenate[Platform, P], R]) -> Callable[Concatenate[str | Platform, P], R]:
     """The same as a function that takes the platform, or its name, first."""
 
-    @functools.wraps(method)
-    def function(platform: str | Platform, /, *arguments: P.args, **keys: P.kwargs) -> R:
-        return method(platform_of(platform), *arguments, **keys)
-
     signature = inspect.signature(method)
     _, *others = signature.parameters.values()
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in others)
+    known = [one.name for one in others]
+
+    @functools.wraps(method)
+    def function(platform: str | Platform, /, *arguments: P.args, **keys: P.kwargs) -> R:
+        for key in keys:
+            if key not in known and not takes_all:
+                meant = ": Platform(NAME).edit(...) has edits" if key == "edits" else did_you_mean(key, known)
+                raise TypeError(f"{method.__name__}() takes no '{key}'{meant}")
+        return method(platform_of(platform), *arguments, **keys)
+
     first = inspect.Parameter("platform", inspect.Parameter.POSITIONAL_ONLY, annotation="str | Platform")
     function.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
     return function

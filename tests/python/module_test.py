@@ -93,6 +93,9 @@ class Questions(unittest.TestCase):
         expected = answers([{**query, "edits": ["remove gpu0-gpu1", "slow gpu2:2"]}])[0]
         odd = {**query, "platform": broken, "edits": ["slow gpu2:2"], "gpus": range(4)}
         self.assertEqual([linkcast.ask(odd).raw, linkcast.batch([odd])[0].raw], [expected] * 2)
+        for key, says in (("size", r"collective\(\) takes no 'size' \(did you mean 'size_B'\?\)"), ("edits", r"takes no 'edits': Platform\(NAME\)\.edit")):
+            with self.assertRaisesRegex(TypeError, says):
+                linkcast.collective("p100-dgx1", "all_reduce", **{key: "1MiB"})
         with self.assertRaisesRegex(TypeError, "object is no value of a query"):
             linkcast.ask({**query, "gpus": object()})
         try:
