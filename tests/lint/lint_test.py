@@ -5,6 +5,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import cable_kinds
 import constants_source
@@ -14,6 +15,7 @@ import messages
 import prose
 import readings
 import rooms
+import tree
 import tree_rules
 import words
 from tree import code_only
@@ -282,6 +284,15 @@ class Tree(unittest.TestCase):
     def test_literals_hide_braces(self):
         self.assertEqual(code_only('f("{"); // {\n').strip(), "f(   );")
         self.assertNotIn("{", code_only("c == '{' ? R\"x({)x\" : 1'000"))
+
+    def test_copies_below_a_folder_of_ours_have_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder) / "build" / "mutants"
+            for name in ("tests/unit/a.cpp", "build/b.cpp"):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).touch()
+            with mock.patch.object(tree, "ROOT", root):
+                self.assertEqual(tree.files(".cpp"), [Path("tests/unit/a.cpp")])
 
     def test_edits_of_the_path(self):
         for text in ("sys.path.insert(0, x)", "sys.path[:0] = [x]", "sys.path += [x]", "sys.path = []"):

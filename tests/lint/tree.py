@@ -16,7 +16,7 @@ def files(*suffixes: str, under: tuple[str, ...] = ()) -> list[Path]:
     if git.returncode == 0 and git.stdout:
         names = [Path(name) for name in git.stdout.split("\0") if name]
     else:
-        names = [path.relative_to(ROOT) for path in ROOT.rglob("*") if not NOT_OURS & set(path.parts)]
+        names = [name for name in (path.relative_to(ROOT) for path in ROOT.rglob("*")) if not NOT_OURS & set(name.parts)]
     return sorted(name for name in names
                   if (ROOT / name).is_file() and (not suffixes or name.suffix in suffixes)
                   and (not under or any(name.is_relative_to(folder) for folder in under)))
