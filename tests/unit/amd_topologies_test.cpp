@@ -1,4 +1,6 @@
 // GPUs of AMD: rocm-smi of ROCm 3 to 7, amd-smi, RCCL's XML, hwloc's; each spelling as people paste it.
+#include <fmt/format.h>
+
 #include "calibrate/import/amd_gpus.hpp"
 #include "sim/machine/structure.hpp"
 #include "sim/records/gpu_models.hpp"
@@ -164,12 +166,16 @@ TEST_CASE("hwloc: two GCDs of MI250X by PCI device, xGMI by its matrix, a CPU a 
     CHECK(has_cable(t, "gpu1", "cpu1"));
     CHECK(cable(t, "gpu0", "cpu0").kind == "pcie4");
   }
-  const Changed hops(
-      "hwloc-mi250x.xml",
-      {{"</topology>",
-        "<distances2 type=\"OSDev\" nbobjs=\"2\" kind=\"5\" name=\"XGMIHops\" indexing=\"gp\"><indexes "
-        "length=\"8\">100 101</indexes><u64values length=\"8\">0 2 2 0</u64values></distances2></topology>"}});
-  CHECK_FALSE(has_cable(import_file("hwloc-xml", {hops.path()}), "gpu0", "gpu1"));
+  for (const int hops : {1, 2}) {  // a rate over two hops is not that of a link
+    const Changed file(
+        "hwloc-mi250x.xml",
+        {{"</topology>",
+          fmt::format("<distances2 type=\"OSDev\" nbobjs=\"2\" kind=\"5\" name=\"XGMIHops\" indexing=\"gp\"><indexes "
+                      "length=\"8\">100 101</indexes><u64values length=\"8\">0 {0} {0} 0</u64values></distances2>"
+                      "</topology>",
+                      hops)}});
+    CHECK(has_cable(import_file("hwloc-xml", {file.path()}), "gpu0", "gpu1") == (hops == 1));
+  }
   CHECK(error_of_import("hwloc-xml", {"hwloc-mi250x.xml"}, {{"gpu", "MI300X"}}).find("the files name the GPUs") !=
         std::string::npos);
 }

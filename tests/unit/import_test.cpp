@@ -73,6 +73,19 @@ TEST_CASE("titles with writes: the row pushes 160 MB", "[unit][import]") {
   CHECK_FALSE(has_note(m, "assumed: the printed row is the target"));
 }
 
+TEST_CASE("p2pBandwidthLatencyTest: the GPU of a row may access that of a column, or not, each way by itself",
+          "[unit][import]") {
+  std::string text = text_of_file(sample_path(kWrites));
+  const std::string row = "     0\t     1     1     1     1";
+  text.replace(text.find(row), row.size(), "     0\t     1     0     1     1");
+  const ScratchFolder scratch;
+  std::ofstream(scratch / kWrites) << text;
+  const Measurement m = imported_files(kP2p, {(scratch / kWrites).string()});
+  check_times(times_of(m.points, {"staged", "gpu0", "gpu1", 160e6}), {160e6 / 17.74e9, 160e6 / 264.43e9});
+  check_times(times_of(m.points, {"staged", "gpu1", "gpu0", 160e6}), {160e6 / 17.74e9});
+  check_times(times_of(m.points, {"peer", "gpu1", "gpu0", 160e6, "write"}), {160e6 / 265.14e9});
+}
+
 TEST_CASE("reads: the row pulls, and options say what is not printed", "[unit][import]") {
   const Measurement m =
       imported(kP2p, kReads,

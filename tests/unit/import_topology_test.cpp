@@ -258,6 +258,22 @@ TEST_CASE("hwloc gives sockets and PCIe, topo -m the NVLinks: the shipped ABCI n
   CHECK(alone.source.find("assumed: no NVLinks") != std::string::npos);
 }
 
+TEST_CASE("hwloc: a GPU with fewer links to the NVSwitch has fewer, whatever the others have", "[unit][import]") {
+  // MB/s of the NVML devices and of a switch, 25000 a link: six links of the first three, four of the last
+  std::string values;
+  const std::vector<int> links = {6, 6, 6, 4};
+  for (std::size_t a = 0; a <= links.size(); ++a)
+    for (std::size_t b = 0; b <= links.size(); ++b)
+      values += std::to_string((a == links.size()) == (b == links.size()) ? 0 : 25000 * links[std::min(a, b)]) + " ";
+  const Changed machine("hwloc-abci-v100.xml",
+                        {{"</topology>",
+                          "<distances2hetero nbobjs=\"5\" kind=\"9\" name=\"NVLinkBandwidth\"><indexes length=\"9\">"
+                          "OSDev:50 OSDev:51 OSDev:52 OSDev:53 PCIDev:99</indexes><u64values length=\"9\">" +
+                              values + "</u64values></distances2hetero></topology>"}});
+  const Topology t = import_file("hwloc-xml", {machine.path()});
+  for (std::size_t i = 0; i < links.size(); ++i) CHECK(links_to_nvswitches(t, i) == links[i]);
+}
+
 TEST_CASE("what hwloc does not say is assumed, or told by an option", "[unit][import]") {
   const Changed machine(
       "hwloc-abci-v100.xml",
