@@ -1,6 +1,8 @@
 // Costs of issuing from launch records: made-up hosts must be found again.
 #include "calibrate/fit/launch_fit.hpp"
 
+#include <cmath>
+
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::launch_fit_test {
@@ -86,6 +88,29 @@ TEST_CASE("starts of the processes that differ widen the forecast, points of one
   CHECK(sigma_of({-0.3, 0, 0.3}) == Approx(std::sqrt((5 * 0.01 + 2 * 0.09) / 7)).epsilon(1e-6));
 }
 
+TEST_CASE("costs are known as starts of the processes scatter, however many points each start has", "[unit][fit]") {
+  constexpr int kStarts = 12, kPoints = 16;
+  constexpr double kOff = 0.1;  // of half of the starts up, of half down
+  LaunchRecord record = host();
+  std::erase_if(record.points, [](const LaunchPoint& p) { return p.op == "copy_peer_sm"; });
+  for (int start = 0; start < kStarts; ++start)
+    for (int i = 0; i < kPoints; ++i) {
+      record.points.push_back(
+          point("process", "copy_peer_sm", 1, 1, 1, kCall * std::exp(start % 2 == 0 ? kOff : -kOff)));
+      record.points.back().round = start + 1;
+    }
+  fit::FitContext context;
+  fit::fit_launches(context, {record});
+  const double value = context.found.at("launch.kernel.call_s").value;
+  // The mean of n starts: their standard deviation over sqrt(n); that of all starts, with the five that other hosts
+  // show (0.1), over sqrt(n).
+  const double n = kStarts, scatter = kOff * std::sqrt(n / (n - 1)) / std::sqrt(n);
+  const double start = std::sqrt((5 * 0.01 + n * kOff * kOff) / (5 + n - 1)) / std::sqrt(n);
+  CHECK_THAT(value, WithinRel(kCall, 0.02));
+  const double error = context.errors.at("launch.kernel.call_s").fitted;
+  CHECK_THAT(error / value, WithinRel(std::hypot(scatter, start), 0.05));
+}
+
 TEST_CASE("costs of a host lie between its own and those of the nearest host", "[unit][fit]") {
   fit::FitContext alone;
   fit::fit_launches(alone, {host()});
@@ -134,6 +159,8 @@ TEST_CASE("calls in a graph of several start sooner than queued ones, by the mid
     LaunchPoint graph = point("graph", ops[i], 2, 1, 1, kCall);
     graph.calls_per_graph = 20;
     for (double& s : graph.times_s.at("device")) s -= kSooner_s[i];
+    record.points.push_back(graph);
+    for (double& s : graph.times_s.at("device")) s += 2e-6;  // measured again, and waited for something
     record.points.push_back(graph);
     graph.calls_per_graph = 1;  // launched anew each time
     for (double& s : graph.times_s.at("device")) s -= 3e-6;

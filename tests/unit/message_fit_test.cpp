@@ -91,6 +91,16 @@ TEST_CASE("a change of protocol is a regime break, the last one may show at a si
   CHECK_THAT(value(result, "transport.mpi_network.r2.bandwidth_Bps"), WithinRel(4e9, 1e-6));
 }
 
+TEST_CASE("a range in proportion to the size begins where the one before it ended", "[unit][fit]") {
+  constexpr double kEnd_B = 32768;  // 12.6 us; in proportion a little more would take 6.6 us
+  const fit::FitResult result = fit(
+      {messages("gpu0", "gpu0", true, [](double size) { return size <= kEnd_B ? 6e-6 + size / 5e9 : size / 5e9; })});
+  CHECK(value(result, "transport.mpi_network.r0.to_B") == kEnd_B);
+  CHECK_THAT(value(result, "transport.mpi_network.r1.flat_s"), WithinRel(6e-6 + kEnd_B / 5e9, 1e-6));
+  CHECK_THAT(modelled(result, "mpi_network", 1.01 * kEnd_B), WithinRel(6e-6 + kEnd_B / 5e9, 1e-6));
+  CHECK_THAT(modelled(result, "mpi_network", 4 * kEnd_B), WithinRel(4 * kEnd_B / 5e9, 1e-6));
+}
+
 TEST_CASE("where measured times fall with the size, the curve stays level", "[unit][fit]") {
   const fit::FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
     if (size == 32768) return 80e-6;  // a dip of the bandwidth at one size

@@ -84,6 +84,24 @@ TEST_CASE("points are grouped by transport, timing and size", "[unit][fit]") {
   CHECK(json["groups_left_out"] == 1);
 }
 
+TEST_CASE("the worst outlier is the one farthest off, below as above", "[unit][fit]") {
+  for (const auto& [first, second] : {std::pair(0.25, 3.0), {3.0, 0.25}, {0.5, 4.0}}) {
+    std::vector<fit::Sample> samples;
+    for (int point = 0; point < 2; ++point)
+      for (int i = 0; i < 11; ++i) {
+        fit::Sample& s = samples.emplace_back();
+        s.transport = "peer";
+        s.size_B = 1024;
+        s.point = point;
+        s.time_s = 1e-5 * (i == 5 ? point == 0 ? first : second : 1 + 1e-4 * i);
+      }
+    const auto found = fit::find_suspicious(samples);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].outliers == 2);
+    CHECK_THAT(found[0].worst, WithinRel(first * second > 1 ? 4 : 0.25, 0.01));
+  }
+}
+
 TEST_CASE("8 H200: staged copies from rest take one of two times, pulled ones too", "[unit][fit]") {
   const std::string root = test::data_dir(), data = root + "/calibrate/data/hgx-h200/20261121a-";
   const Topology topology = read_topology(root + "/topologies/hgx-h200.json");
