@@ -317,6 +317,14 @@ TEST_CASE("replay over nodes: a process makes its staged copies in turn, the net
   CHECK_THAT(both_s(1), WithinRel(2 * (parts.start_s - parts.send_s) + parts.send_s, 1e-3));  // copies are all there is
 }
 
+TEST_CASE("replay over nodes: the sender copies before a staged message", "[replay]") {
+  const StagedParts parts;  // of one byte, so that the copies at the sender are all there is
+  const double copy_s = parts.start_s - parts.send_s;
+  const auto pinned_s = [](const std::string& lines) { return makespan_s("apenet-plus", lines, "pinned"); };
+  CHECK_THAT(pinned_s(message(0, 1, "a", 1) + message(0, 2, "b", 1)), WithinRel(2 * copy_s + parts.send_s, 0.02));
+  CHECK_THAT(pinned_s(message(0, 2, "a", 1) + message(1, 2, "b", 1)), WithinRel(copy_s + parts.send_s, 0.02));
+}
+
 TEST_CASE("messages of MPI's collectives between nodes take the transport asked for", "[replay]") {
   const Json call{{"kind", "collective"}, {"launch", "graph"},  {"platform", "summitdev"}, {"op", "broadcast"},
                   {"nodes", 2},           {"gpus_per_node", 1}, {"size_B", 1048576},       {"library", "mpi-mpich"}};

@@ -112,6 +112,14 @@ TEST_CASE("replay: recorded is the rank that waited least, and the median rank's
   CHECK(partly["operations"][0]["recorded_s"].is_null());
   CHECK(partly["recorded_steps_s"].empty());
   CHECK(partly["recorded_step_time_s"].is_null());
+  // One call of two that none says is left out of no sum: nothing is said of both.
+  Json calls;
+  for (int rank = 0; rank < 3; ++rank) calls.push_back(with(call(rank), 0.1, 0.5));
+  for (int rank = 0; rank < 3; ++rank) calls.push_back(call(rank));
+  const Json one = replayed(calls)["operations"][0];
+  CHECK(one["calls"] == 2);
+  CHECK(one["recorded_s"].is_null());
+  CHECK(one["recorded_bus_bandwidth_Bps"].is_null());
 }
 
 }  // namespace linkcast::test::replay_operations_test

@@ -1,4 +1,5 @@
 // Replays against times worked out by hand. On the made-up network an operation of n bytes takes n seconds.
+#include <limits>
 #include <numeric>
 
 #include "sim/query/query.hpp"
@@ -8,6 +9,7 @@
 #include "tests/support/error_of.hpp"
 #include "tests/support/replays.hpp"
 #include "tests/support/unlearned.hpp"
+#include "tests/support/with_limits.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::replay_test {
@@ -132,6 +134,14 @@ TEST_CASE("replay: eager messages leave at once, others wait for the receive", "
   CHECK(under_way.ranks[1].waiting_s == 0);
   CHECK_THAT(under_way.path.seconds[replay::CriticalPath::kNetwork], WithinRel(6, kExact));
   CHECK_THAT(under_way.path.seconds[replay::CriticalPath::kCompute], WithinRel(1, kExact));
+  // As large as it was sent, whoever comes first: a receive says what there is room for.
+  for (const std::string more : {"", R"("eager_B":9)"})
+    for (const int late : {0, 1})
+      CHECK_THAT(
+          replay_text(more, compute(late, 1, R"(,"id":1)") + message(0, "send", 4, late == 0 ? R"(,"after":[1])" : "") +
+                                message(1, "recv", 10, late == 1 ? R"(,"after":[1])" : ""))
+              .makespan_s,
+          WithinRel(late == 1 && !more.empty() ? 4 : 5, kExact));
 }
 
 TEST_CASE("replay: a hundred thousand messages that are there already do not exhaust the stack", "[replay]") {
@@ -183,6 +193,22 @@ TEST_CASE("replay: on more ranks each does what recorded rank r modulo their num
   CHECK(error_of([] {
           replay_text("", message(0, "send", 1) + message(1, "recv", 1), 4);
         }).find("only traces of collectives over all ranks can be replayed on another number") != std::string::npos);
+}
+
+TEST_CASE("replay: on more ranks as many times the events are expected", "[replay]") {
+  constexpr int kCalls = 500;
+  std::string text = R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})"
+                     "\n";
+  for (int call = 0; call < kCalls; ++call) text += collective(0, "4") + collective(1, "4");
+  const WithLimits nothing({std::numeric_limits<double>::infinity(), 0});  // whatever it would take is said
+  for (const int ranks : {2, 6, 8}) {
+    replay::ReplayRequest request;
+    request.machine = catalogue().machine("hgx-h200");
+    request.parts = {{"t", {}, ranks}};
+    request.parts.front().text = std::make_shared<const std::string>(text);
+    const std::string said = error_of([&] { return replay::replay(catalogue(), request); });
+    CHECK(said.find("replay: about " + std::to_string(kCalls * ranks / 1000) + "e+03 events") == 0);
+  }
 }
 
 TEST_CASE("replay: one collective takes what its forecast says, and its links carry as much", "[replay]") {

@@ -5,6 +5,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/base/limits.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/with_limits.hpp"
 
 namespace linkcast::test::work_test {
 
@@ -17,18 +18,6 @@ using work::Why;
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-/// The process's limits for the length of a test.
-class WithLimits {
- public:
-  explicit WithLimits(work::Limits wanted) : before_(work::limits()) { work::set_limits(wanted); }
-  WithLimits(const WithLimits&) = delete;
-  WithLimits& operator=(const WithLimits&) = delete;
-  ~WithLimits() { work::set_limits(before_); }
-
- private:
-  work::Limits before_;
-};
 
 std::string refusal(const Estimate& estimate) {
   try {
