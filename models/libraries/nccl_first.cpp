@@ -47,6 +47,8 @@ class NcclFirst final : public EarlyLibrary {
     return made;
   }
 
+  [[nodiscard]] bool keeps_rank_order() const override { return true; }
+
   [[nodiscard]] ProtocolChoice protocol(const Platform& /*platform*/, const Communicator& communicator,
                                         const std::string& operation, Bytes /*size*/,
                                         const std::string& forced) const override {

@@ -25,6 +25,8 @@ class RingLibrary {
   virtual ~RingLibrary() = default;
   /// @param gpus  GPU numbers in rank order, at least 2, all different
   [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
+  /// True if its ring runs in rank order, whatever joins the GPUs.
+  [[nodiscard]] virtual bool keeps_rank_order() const { return false; }
   /// Whose GPUs it runs on: nvidia or amd.
   [[nodiscard]] virtual std::string maker() const { return "nvidia"; }
   /// True if it can be asked for communicators over several nodes.

@@ -74,17 +74,21 @@ class Pattern final : public Objective {
     return request_.machine->communicator(library_, gpus)->fallback;
   }
 
-  /// Each ring through the host has at least one hop from a GPU towards its host.
+  /// Each ring through the host has at least one hop from a GPU towards its host; trees, and rings in another rank
+  /// order, may have none.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
     if (ranks_differ_ || !op.closed() || scheduled_ || request_.own) return 0;
+    if (libraries().get(library_).rings()->keeps_rank_order()) return 0;
+    const auto communicator = request_.machine->communicator(library_, gpus);
+    if (!communicator->fallback || !communicator->trees.empty()) return 0;
     const Platform& platform = request_.machine->platform();
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
       const int link = platform.to_host(platform.gpu(gpu)).links.front();
       fastest_Bps = std::max(fastest_Bps, platform.constraints()[static_cast<std::size_t>(link)].capacity.value);
     }
-    const auto rings = request_.machine->communicator(library_, gpus)->channels.size();
+    const auto rings = communicator->channels.size();
     return op.bytes_per_hop({request_.job.size_B}, request_.ranks).si / (static_cast<double>(rings) * fastest_Bps);
   }
 

@@ -102,6 +102,45 @@ TEST_CASE("where no group holds a job, it takes the fewest groups that do", "[ph
   }
 }
 
+TEST_CASE("no order of a set takes less than the bound that spares its search", "[physics]") {
+  // nccl-1 keeps the order: 0, 1, 5, 4 is a ring of NVLinks, 0, 1, 4, 5 none. nccl-2.7 has trees of NVLinks where its
+  // rings go through the host.
+  int bounded = 0;
+  for (const auto& [platform, library] : {std::pair{"p100-dgx1", "nccl-1"},
+                                          {"p100-dgx1", "nccl-2.3"},
+                                          {"v100-dgx1", "nccl-2.7"},
+                                          {"a40", "nccl-2.3"},
+                                          {"a40", "nccl-2.18"}}) {
+    const placement::PlaceRequest request = request_of(platform, library, 4);
+    placement::PlacementMemory memory;
+    const auto objective = placement::pattern_objective(catalogue(), request, memory);
+    for (const placement::GpuSet& set :
+         {placement::GpuSet{0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 4, 5}, {0, 1, 6, 7}, {0, 2, 4, 6}}) {
+      const double least_s = objective->least_s(set);
+      bounded += least_s > 0 ? 1 : 0;
+      std::vector<int> order = set;
+      do {
+        INFO(platform << " " << library << " " << Json(order).dump());
+        CHECK(objective->score(order).time_s >= least_s);
+      } while (std::next_permutation(order.begin(), order.end()));
+    }
+  }
+  CHECK(bounded > 0);
+}
+
+TEST_CASE("four GPUs whose ring of NVLinks needs another order than their numbers are as fast as any", "[physics]") {
+  const placement::PlaceRequest request = request_of("p100-dgx1", "nccl-1", 4);
+  placement::PlacementMemory memory;
+  const auto objective = placement::pattern_objective(catalogue(), request, memory);
+  log::NoProgress none;
+  const placement::NodeSearch found = placement::search_node(request, *objective, memory, none);
+  const double ring_s = objective->score({0, 1, 2, 3}).time_s;
+  for (const placement::PlacementClass& which : found.classes) {
+    const bool ring = which.sets.front() == placement::GpuSet{0, 1, 4, 5};  // 0, 1, 5, 4
+    if (ring) CHECK_THAT(which.score.time_s, WithinRel(ring_s, kExact));
+  }
+}
+
 TEST_CASE("a trace next to a trace: both times are those of their replay", "[physics]") {
   const Json short_job{{"trace", "data_parallel"}, {"options", {{"ranks", "2"}, {"steps", "1"}}}};
   const Json long_job{{"trace", "transformer"},
