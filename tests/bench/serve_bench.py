@@ -36,7 +36,7 @@ def placements(seed: int, new_sizes: bool, top: int = 1):
 
 async def exchange(reader, writer, query: dict) -> int:
     body = json.dumps(query).encode()
-    writer.write(b"POST /v1/place HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    writer.write(b"POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
                  % (len(body), body))
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     length = int(head.split("content-length:")[1].split("\r\n")[0])

@@ -49,7 +49,7 @@ def requests(seed: int):
 
 
 async def exchange(reader, writer, method: str, path: str, body: bytes) -> int:
-    writer.write(b"%s %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), path.encode(), len(body), body))
+    writer.write(b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), path.encode(), len(body), body))
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     await reader.readexactly(int(head.split("content-length:")[1].split("\r\n")[0]))
     return int(head.split()[1])

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -287,6 +288,13 @@ class Ends(unittest.TestCase):
         self.assertEqual(process.wait(timeout=60), 0)
         process.stdout.close()
         process.stderr.close()
+
+
+class Load(unittest.TestCase):
+    def test_requests_of_the_hour_are_answered(self):
+        run = subprocess.run([sys.executable, "-B", "tests/bench/serve_hold.py", "--program", service.PROGRAM, "--minutes", "0.02",
+                              "--rate", "20"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
 
 if __name__ == "__main__":
