@@ -68,6 +68,7 @@ class Case:
     bench: bool = False
     newer: bool = False  # a build may refuse it
     most_counted: float = MOST
+    ends_with: tuple[int, ...] = (0, HOLDS_ERRORS)  # exit codes
 
 
 def _groups() -> dict[str, str]:
@@ -118,12 +119,12 @@ def _run(build: Path, case: Case, before: list[str]) -> tuple[str, str, float]:
         err.seek(0)
         if case.newer and process.returncode == REFUSED:
             raise Refused
-        if process.returncode not in (0, HOLDS_ERRORS):
+        if process.returncode not in case.ends_with:
             sys.exit(f"error: {build / case.program} {' '.join(case.arguments)}: exit code {process.returncode}: {err.read()[-300:]}")
         return out.read(), err.read(), usage.ru_utime + usage.ru_stime
 
 
-def _count(build: Path, case: Case) -> float:
+def count(build: Path, case: Case) -> float:
     """Instructions, those of children included."""
     def refs(one: Case) -> float:
         _, err, _ = _run(build, one, COUNT)
@@ -143,7 +144,7 @@ def _seconds(build: Path, case: Case) -> float:
 
 def _compare(builds: list[Path], case: Case, rounds: int, counted: bool) -> tuple[float, float]:
     if counted:
-        return _count(builds[0], case), _count(builds[1], case)
+        return count(builds[0], case), count(builds[1], case)
     found: list[list[float]] = [[], []]
     for number in range(rounds):
         for which in ((0, 1), (1, 0))[number % 2]:

@@ -19,14 +19,14 @@ ROLES = {
     COMMANDS: "python3 python3-matplotlib python3-jinja2 python3-dask python3-distributed python3-pandas",
     BUILD: "g++ ccache cmake ninja-build pkg-config git protobuf-compiler python3-venv python3-dev esbuild",
     TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl libfaketime "
-           "node-typescript chromium chromium-driver fonts-dejavu-core python3-selenium python3-sphinx python3-myst-parser",
+           "node-typescript chromium chromium-driver fonts-dejavu-core valgrind python3-selenium python3-sphinx python3-myst-parser",
 }
 LOCK_ROLES = {"parquet": COMMANDS, "dask": COMMANDS, "build": BUILD}
 
 # Where the copyright file is no machine-readable one, or is that of a package that only names others.
 BY_HAND = {
     "g++": "GPL-3.0-or-later with GCC exception", "clang-format": "Apache-2.0 with LLVM exception", "libboost-dev": "BSL-1.0", "python3": "PSF-2.0",
-    "fonts-dejavu-core": "Bitstream-Vera", "python3-venv": "PSF-2.0", "python3-dev": "PSF-2.0", "python3-jinja2": "BSD-3-Clause", "python3-matplotlib": "PSF-like (matplotlib)",
+    "fonts-dejavu-core": "Bitstream-Vera", "valgrind": "GPL-2.0-or-later", "python3-venv": "PSF-2.0", "python3-dev": "PSF-2.0", "python3-jinja2": "BSD-3-Clause", "python3-matplotlib": "PSF-like (matplotlib)",
 }
 # Debian's short names that SPDX writes otherwise.
 SPDX = {"expat": "MIT", "mit": "MIT", "bsd-3-clause": "BSD-3-Clause", "bsd-3": "BSD-3-Clause", "bsd-3-google": "BSD-3-Clause", "bsd-3-clause~google": "BSD-3-Clause",
