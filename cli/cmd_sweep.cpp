@@ -12,7 +12,7 @@ constexpr int kMostJobs = 4096;
 struct SweepOptions {
   std::string study, out, scheduler;
   int jobs = 0;
-  bool resume = false, dry_run = false, json = false, table = false;
+  bool resume = false, dry_run = false, json = false, plots = false, parquet = false, table = false;
 };
 
 std::vector<std::string> arguments_of(const SweepOptions& o) {
@@ -23,6 +23,8 @@ std::vector<std::string> arguments_of(const SweepOptions& o) {
   if (o.resume) arguments.emplace_back("--resume");
   if (o.dry_run) arguments.emplace_back("--dry-run");
   if (o.json) arguments.emplace_back("--json");
+  if (o.plots) arguments.emplace_back("--plots");
+  if (o.parquet) arguments.emplace_back("--parquet");
   arguments.insert(arguments.end(), {"--", o.study});
   return arguments;
 }
@@ -38,9 +40,10 @@ void add_sweep(CLI::App& app, Context& context) {
   command
       ->add_option("--scheduler", o->scheduler, "address of a Dask scheduler, e.g. tcp://host:8786, instead of --jobs")
       ->excludes(jobs);
-  command->add_option("--out", o->out,
-                      "folder for journal, table, plots and page (default: <name of the study>.sweep)");
+  command->add_option("--out", o->out, "folder of the results (default: <name of the study>.sweep)");
   command->add_flag("--resume", o->resume, "go on with what the folder's journal holds");
+  command->add_flag("--plots", o->plots, "also draw the plots and a page");
+  command->add_flag("--parquet", o->parquet, "also write table.parquet, with the Python package pyarrow");
   command->add_flag("--dry-run", o->dry_run, "only print the scenarios, one query a line");
   command->add_flag("--json", o->json, "one JSON object on stdout at the end: the folder and what is in it");
   command->footer(

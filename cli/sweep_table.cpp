@@ -230,7 +230,8 @@ class CsvFile {
   CsvFile(std::ostream& out, bool typed) : out_(&out), typed_(typed) {}
 
   void add(std::string_view text, bool is_text) {
-    if (text.find_first_of(",\"\n\r") != std::string_view::npos || (text.empty() && is_text && typed_)) {
+    const auto is_special = [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; };
+    if (std::any_of(text.begin(), text.end(), is_special) || (text.empty() && is_text && typed_)) {
       line_ += '"';
       for (const char c : text) line_.append(c == '"' ? 2 : 1, c);
       line_ += '"';

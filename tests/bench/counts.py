@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Instructions of fixed work, commit by commit, in counts.jsonl: a count has no noise, so that 3 % more is a change of the program.
 
-    counts.py [PROGRAM] [--only WORD]    the gate: valgrind's counts beside the last line of the file; exit code 4 if one is more than 1.03
+    counts.py [PROGRAM] [--only WORD]    the gate: valgrind's counts against the last line of the file; exit code 4 if one is more than 1.03
                                          times, or if the file and the cases differ; 77 without valgrind, or with other tools than the file's
     counts.py PROGRAM --record WHY       appends a line: what is counted today is meant
     counts.py --page [--update]          the table of docs/performance.md is what the file says

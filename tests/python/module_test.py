@@ -326,7 +326,8 @@ class Studies(InFolder):
              "axes": {"size_B": ["1KiB", "1MiB"]}}
 
     def test_sweep(self):
-        done = linkcast.sweep(self.STUDY, self.folder / "dict")
+        done = linkcast.sweep(self.STUDY, self.folder / "dict", plots=True)
+        self.assertTrue((done.folder / "report.html").is_file())
         self.assertEqual((done.scenarios, done.errors, done.folder), (2, 0, self.folder / "dict"))
         expected = linkcast.batch([{**self.STUDY["query"], "size_B": size} for size in (2**10, 2**20)])
         self.assertEqual([float(row["time_s"]) for row in done.rows()], [answer.time_s for answer in expected])

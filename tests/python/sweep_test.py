@@ -147,8 +147,8 @@ class Refused(InFolder):
 
 
 class Table(InFolder):
-    def rows(self, value: dict, code: int = 0, out: str = "out") -> list[dict]:
-        done = run("sweep", self.write("study.json", value), "--out", out, folder=self.folder)
+    def rows(self, value: dict, *words: str, code: int = 0, out: str = "out") -> list[dict]:
+        done = run("sweep", self.write("study.json", value), "--out", out, *words, folder=self.folder)
         self.assertEqual(done.returncode, code, done.stderr)
         with open(self.folder / out / "table.csv", newline="", encoding="utf-8") as table:
             return list(csv.DictReader(table))
@@ -189,7 +189,7 @@ class Table(InFolder):
             value = study(query={"kind": "collective", "platform": "hgx-h200", **query}, plots=plots[:1] if query else plots,
                           axes={"op": ["all_gather", "all_reduce"], "gpus": [[0, 1], [4, 5], [4, 5, 6], [0, 9]], "size_B": {"from": 1024, "to": 2**26, "factor": 16}})
             out = "with" if query else "out"
-            self.rows(value, code=1, out=out)
+            self.rows(value, "--plots", code=1, out=out)
             page = self.folder / out / "report.html"
             self.assertIn("is no GPU of hgx-h200", page.read_text())
             again = run("report", f"{out}/sweep.json", "--out", "again.html", folder=self.folder)
@@ -277,7 +277,7 @@ class Table(InFolder):
 
     def test_a_long_axis_is_thinned_in_pictures_alone(self):
         rows = self.rows(study(query={"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1"},
-                               axes={"size_B": {"from": 1000, "to": 1600, "factor": 1.0001}}))
+                               axes={"size_B": {"from": 1000, "to": 1600, "factor": 1.0001}}), "--plots")
         self.assertEqual(len(rows), 601)
         page = (self.folder / "out" / "report.html").read_text()
         self.assertIn("300 of 601 values of size_B", page)
@@ -327,12 +327,17 @@ class Table(InFolder):
         self.assertEqual([query["id"] for query in asked], list(range(len(expected))))
 
     def test_files(self):
-        rows = self.rows(BASE)
-        names = {path.name for path in (self.folder / "out").rglob("*")}
-        self.assertLessEqual({"journal.jsonl", "table.csv", "sweep.json", "report.html", "1-busbw_Bps-over-size_B.png",
-                              "1-busbw_Bps-over-size_B.svg"}, names)
+        def names() -> set[str]:
+            return {path.name for path in (self.folder / "out").rglob("*")}
+        rows, plain = self.rows(BASE), {"journal.jsonl", "table.csv", "sweep.json"}
+        self.assertEqual(names(), plain)
+        drawn = plain | {"report.html", "plots", "1-busbw_Bps-over-size_B.png", "1-busbw_Bps-over-size_B.svg"}
+        self.assertEqual(self.rows(BASE, "--resume", "--plots"), rows)
+        self.assertEqual(names(), drawn)
         if not has("pyarrow"):
-            return self.assertNotIn("table.parquet", names)
+            return self.assert_refused(run("sweep", self.folder / "study.json", "--parquet", folder=self.folder), "--parquet: the Python package pyarrow")
+        self.rows(BASE, "--resume", "--parquet")
+        self.assertEqual(names(), drawn | {"table.parquet"})
         # Read by the interpreter that wrote it.
         code = "import sys, json, pyarrow.parquet as p; print(json.dumps(p.read_table(sys.argv[1]).to_pylist()))"
         read = subprocess.run([PYTHON, "-c", code, self.folder / "out" / "table.parquet"], capture_output=True, text=True, check=True)

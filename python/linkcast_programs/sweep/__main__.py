@@ -7,22 +7,25 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..batch_process import BatchProcess, identity_of, sha256_of
 from ..records import InputError
-from .dask_workers import ClusterGone, DaskWorkers
 from .journal import Journal, Part, Rows
 from .local_workers import LocalWorkers
-from .progress import Interrupts, Progress
+from .progress import ClusterGone, Interrupts, Progress
 from .questions import check_questions, refuse_long_sweep
-from .results import write_results
+from .results import Wanted, check_parquet, write_results
 from .study import Study, chunks_of, read_study
+
+if TYPE_CHECKING:
+    from .dask_workers import DaskWorkers
+    Workers = LocalWorkers | DaskWorkers
 
 FILES_OF = ("platform", "trace")
 HOLDS_ERRORS = 1
-Workers = LocalWorkers | DaskWorkers
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -34,6 +37,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--scheduler")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--plots", action="store_true")
+    parser.add_argument("--parquet", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)
@@ -71,6 +76,7 @@ def run_rest(study: Study, waiting: np.ndarray, workers: Workers, journal: Journ
 
 def make_workers(study: Study, folder: Path, options: argparse.Namespace, identity: dict[str, str]) -> Workers:
     if options.scheduler:
+        from .dask_workers import DaskWorkers  # its libraries take 80 ms
         return DaskWorkers(options.scheduler, study, folder, options.program, options.data_dir, identity)
     return LocalWorkers(study, options.program, options.data_dir, options.jobs)
 
@@ -97,7 +103,8 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
             refuse_long_sweep(study, waiting, lambda: BatchProcess(options.program, options.data_dir), workers.jobs)
             run_rest(study, waiting, workers, journal, interrupts)
         errors = write_results(study, journal, identity, folder,
-                               [options.program, "--data-dir", options.data_dir], options.json)
+                               [options.program, "--data-dir", options.data_dir],
+                               Wanted(options.plots, options.parquet, options.json))
         return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:
         return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))
@@ -119,6 +126,8 @@ def main() -> int:
             for scenario in study.scenarios:
                 print(json.dumps({"id": scenario.number, **study.query_of(scenario)}))
             return 0
+        if options.parquet:
+            check_parquet()
         return run_study(study, options, interrupts)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

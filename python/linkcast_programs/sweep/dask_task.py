@@ -5,7 +5,7 @@ import threading
 import uuid
 
 from ..batch_process import ERROR, BatchProcess, answer_chunk, identity_of
-from .journal import journal_lines, offsets_in
+from .journal import journal_lines, offsets_of
 from .scenarios import Lines
 
 _idle, _live, _checked, _lines, _lock = {}, set(), {}, {}, threading.Lock()
@@ -58,9 +58,9 @@ def run(setup, numbers, positions, seconds):
     def take(done, rows):
         nonlocal end, errors
         lines = journal_lines(done, rows)
-        offsets.extend(end + at for at in offsets_in(lines))
-        end += len(lines)
-        data.append(lines)
+        offsets.extend((end + offsets_of(lines)).tolist())
+        end += sum(map(len, lines))
+        data.extend(lines)
         errors += sum(row.count(ERROR) for row in rows)
 
     done, process = answer_chunk(start, process, numbers, lines.lines(positions), seconds, take)

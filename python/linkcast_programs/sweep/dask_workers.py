@@ -13,6 +13,7 @@ from zipfile import ZipFile
 from ..records import InputError
 from . import dask_task
 from .journal import Part
+from .progress import ClusterGone
 from .study import Chunk, Study
 
 CHUNK_S = 5.0  # longer than on one machine: a task costs a round trip
@@ -23,10 +24,6 @@ SENT = ("*.py", "sweep/*.py")  # of the package, all that dask_task imports
 PARTS = "parts"  # in the folder of the results
 AHEAD = 3  # chunks a worker that wait at the scheduler, so that none is idle
 ADDRESS = re.compile(r"[a-z]+://\S+:\d+")
-
-
-class ClusterGone(Exception):
-    """The cluster has not done what it was asked; what is done stays done."""
 
 
 def _send(client: Any) -> None:

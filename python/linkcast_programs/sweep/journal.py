@@ -29,9 +29,9 @@ BEGIN = b'{"name":'  # of a header
 PART = b'{"part":'
 
 
-def journal_lines(numbers: Iterable[int], rows: Iterable[bytes]) -> bytes:
+def journal_lines(numbers: Iterable[int], rows: Iterable[bytes]) -> list[bytes]:
     """The checksum is of the row, and begins with the scenario's number."""
-    return b"".join([b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, number), row) for number, row in zip(numbers, rows)])
+    return [b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, number), row) for number, row in zip(numbers, rows)]
 
 
 def read_line(line: bytes) -> tuple[int, bytes]:
@@ -45,13 +45,10 @@ def read_line(line: bytes) -> tuple[int, bytes]:
     return number, match[3]
 
 
-def offsets_in(lines: bytes) -> list[int]:
+def offsets_of(lines: list[bytes]) -> np.ndarray:
     """Where each begins."""
-    at, offsets = 0, []
-    for line in lines.splitlines(keepends=True):
-        offsets.append(at)
-        at += len(line)
-    return offsets
+    lengths = np.fromiter(map(len, lines), dtype=np.int64, count=len(lines))
+    return np.cumsum(lengths) - lengths
 
 
 @dataclass
@@ -61,7 +58,7 @@ class Rows:
     rows: list[bytes]
 
     def errors(self) -> int:
-        return sum(row.count(ERROR) for row in self.rows)
+        return b"\n".join(self.rows).count(ERROR)
 
 
 @dataclass
@@ -190,7 +187,7 @@ class Journal:
             self._place(numbers, len(self._files) - 1, offsets)
         return damaged
 
-    def _place(self, numbers: list[int] | np.ndarray, file: int, offsets: list[int]) -> None:
+    def _place(self, numbers: list[int] | np.ndarray, file: int, offsets: list[int] | np.ndarray) -> None:
         self._file_of[numbers] = file
         self._offset[numbers] = offsets
 
@@ -214,10 +211,10 @@ class Journal:
             self._files.append(come.name)
             self._place(come.numbers, len(self._files) - 1, come.offsets)
             return
-        data = journal_lines(come.numbers, come.rows)
+        lines = journal_lines(come.numbers, come.rows)
         start = self._file.tell()
-        self._write(data)
-        self._place(come.numbers, 0, [start + offset for offset in offsets_in(data)])
+        self._write(b"".join(lines))
+        self._place(come.numbers, 0, start + offsets_of(lines))
 
     def is_done(self) -> np.ndarray:
         """A flag a scenario."""

@@ -1,4 +1,4 @@
-"""How far a study is, and requests to end it."""
+"""How far a study is, and what ends it before."""
 from __future__ import annotations
 
 import signal
@@ -12,6 +12,10 @@ from typing import Any
 FIRST_S, TERMINAL_S, LOG_S = 2.0, 0.2, 30.0
 PIECE_S, PIECES, MANY = 1.0, 60, 5  # least length of a piece of the rate; how many count; of how many the slowest is left out
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ClusterGone(Exception):
+    """A Dask cluster has not done what it was asked; what is done stays done."""
 
 
 class Pace:

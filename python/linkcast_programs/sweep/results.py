@@ -1,11 +1,13 @@
 """A finished study in its folder: table, pictures, page. The table has one row a scenario, in the order of the study, the same bytes whoever answered."""
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
 from collections import Counter
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -41,13 +43,18 @@ def _text_of(cell: Any) -> str | None:
     return None if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
-def _parquet_file(stack: ExitStack, folder: Path) -> IO[bytes] | None:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        print("warning: the Python package pyarrow is not installed (pip install pyarrow): no table.parquet", file=sys.stderr)
-        return None
-    return stack.enter_context(atomic_file(folder / "table.parquet"))
+@dataclass
+class Wanted:
+    """What a sweep makes of its table: pictures and page, the table once more with types, the summary on standard output."""
+    plots: bool = False
+    parquet: bool = False
+    json: bool = False
+
+
+def check_parquet() -> None:
+    """@raises InputError  what writes it is not there"""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise InputError("--parquet: the Python package pyarrow is not installed (pip install pyarrow)")
 
 
 def _write_parquet(file: IO[bytes], rows: IO[bytes], columns: list[str], types: dict[str, type]) -> None:
@@ -66,14 +73,14 @@ def _write_parquet(file: IO[bytes], rows: IO[bytes], columns: list[str], types: 
 class Table:
     """table.csv, which the program writes from the journal, and what it says of its columns. Numbers of answers lie in a file."""
 
-    def __init__(self, study: Study, journal: Journal, program: list[str], folder: Path):
+    def __init__(self, study: Study, journal: Journal, program: list[str], folder: Path, also: Wanted):
         """@raises InputError  a row of the journal is damaged, the disk is full"""
         self._study, self._count = study, len(study.scenarios)
         self._cells = {axis.key: [axis_cell(value) for value in axis.values] for axis in study.axes}
         wanted = [key for y in [plot.y for plot in study.plots] or CHOICE for key in numbers_for(y)]
-        self._numeric = list(dict.fromkeys([*wanted, "slowdown", "ranks"]))
+        self._numeric = list(dict.fromkeys([*wanted, "slowdown", "ranks"])) if also.plots else []
         with ExitStack() as stack:
-            parquet = _parquet_file(stack, folder)
+            parquet = stack.enter_context(atomic_file(folder / "table.parquet")) if also.parquet else None
             table, numbers = stack.enter_context(atomic_file(folder / "table.csv")), TemporaryFile(dir=folder)
             # A session of its own: Ctrl-C is for the sweep.
             process = subprocess.Popen([*program, "sweep", "--table", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -193,19 +200,20 @@ def _write_page(summary: dict[str, Any], table: Table, shown: list[Points], fold
 
 
 def write_results(study: Study, journal: Journal, identity: dict[str, Any], folder: Path,
-                  program: list[str], as_json: bool = False) -> int:
-    """@param as_json  tells of it in JSON, the summary and its folder. @returns  how many scenarios have an error"""
-    table = Table(study, journal, program, folder)
+                  program: list[str], also: Wanted) -> int:
+    """@returns  how many scenarios have an error"""
+    table = Table(study, journal, program, folder, also)
     numbers = [axis.key for axis in study.axes if table.type_of(axis.key) in (int, float)]
     axes = [{"key": axis.key, "values": len(axis.values)} for axis in study.axes]
     plots = [_plot(plot) for plot in study.plots] or plots_by_default(axes, table.columns, numbers)
     errors = table.facts["errors"]
     summary = _summary(study, plots, errors, identity)
     write_atomically(folder / "sweep.json", json.dumps(summary, indent=1) + "\n")
-    shown = [table.points(plot) for plot in plots]
-    _draw(study, plots, shown, folder / "plots")
-    _write_page(summary, table, shown, folder, program[0])
-    if as_json:
+    if also.plots:
+        shown = [table.points(plot) for plot in plots]
+        _draw(study, plots, shown, folder / "plots")
+        _write_page(summary, table, shown, folder, program[0])
+    if also.json:
         print(json.dumps({**summary, "folder": str(folder)}, indent=2))
     else:
         print(f"{folder / 'table.csv'}: {len(study.scenarios)} scenarios, {errors} error{'' if errors == 1 else 's'}")
