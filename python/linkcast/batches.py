@@ -19,10 +19,7 @@ def batch_lines(lines: Iterable[str], jobs: int | None = None, name: str = "-") 
     """What `linkcast predict --batch NAME` prints for these lines: one answer a line, in their order, the same bytes.
 
     @param jobs  threads (default: one a core). @param name  stands for the file in errors"""
-    threads = len(os.sched_getaffinity(0)) if jobs is None else jobs
-    if threads < 1:
-        raise ValueError(f"jobs: {jobs}, at least 1")
-    return engine.catalogues().batch([line.rstrip("\n") for line in lines], name, threads)
+    return engine.catalogues().batch([line.rstrip("\n") for line in lines], name, _threads(jobs))
 
 
 def _line_of(query: Any) -> str:
@@ -68,11 +65,20 @@ def _check_results(kind: str, results: Sequence[str]) -> None:
             raise InputError(f"results: '{key}' is no key of an answer of {kind}{did_you_mean(key, known)}")
 
 
-def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:
+def _threads(jobs: int | None) -> int:
+    """@raises ValueError  fewer than one"""
+    threads = len(os.sched_getaffinity(0)) if jobs is None else jobs
+    if threads < 1:
+        raise ValueError(f"jobs: {jobs}, at least 1")
+    return threads
+
+
+def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), jobs: int | None = None, **columns: Any) -> dict[str, numpy.ndarray[Any, Any]]:
     """Numbers of many answers to one query whose keys have other numbers each time: what a batch of them says.
 
     @param columns  of each key that varies its numbers, one a query: src=[0, 1], dst=[1, 0], size_B=numpy.array(...)
-    @param results  keys of numbers of the answers. @returns  an array of each; NaN where an answer has no such number
+    @param results  keys of numbers of the answers. @param jobs  threads (default: one a core, of 1,024 queries or more)
+    @returns  an array of each; NaN where an answer has no such number
     @raises InputError  no answer has such a key; a column holds something else than one finite number a query; a query cannot be answered, says which"""
     if isinstance(results, str):
         raise InputError(f"results: must be a list of keys: [{results!r}]")
@@ -89,5 +95,5 @@ def arrays(query: dict[str, Any], results: Sequence[str] = ("time_s",), **column
             raise InputError(f"{key}: is given twice")
         if values.size != numbers.size:
             raise InputError(f"{key}: must be as long as {first}: {numbers.size} numbers, not {values.size}")
-    found = engine.catalogues().arrays(engine.dumped(plain), given, list(results))
+    found = engine.catalogues().arrays(engine.dumped(plain), given, list(results), _threads(jobs))
     return dict(zip(results, found.T))

@@ -198,6 +198,20 @@ class Batches(InFolder):
         self.assertEqual(linkcast.arrays(scaled, host_scale=factors)["time_s"].tolist(),
                          [answer.time_s for answer in linkcast.batch([{**scaled, "host_scale": factor} for factor in factors])])
 
+    def test_arrays_on_threads(self):
+        """The same numbers, and of several queries that cannot be answered the first, however many threads there are."""
+        copy = {"kind": "p2p", "platform": "hgx-h200", "src": 0, "dst": 1}
+        size = self.numpy().arange(1, 5001) * 1000
+        one = linkcast.arrays(copy, jobs=1, size_B=size)["time_s"].tolist()
+        self.assertEqual(linkcast.arrays(copy, jobs=3, size_B=size)["time_s"].tolist(), one)
+        self.assertEqual(linkcast.arrays(copy, size_B=size)["time_s"].tolist(), one)
+        size[[2900, 2950, 3000, 4000]] = -1
+        for _ in range(10):
+            with self.assertRaisesRegex(linkcast.InputError, "^row 2900:/size_B: must be"):
+                linkcast.arrays(copy, jobs=4, size_B=size)
+        with self.assertRaises(ValueError):
+            linkcast.arrays(copy, jobs=0, size_B=[1])
+
     def test_arrays_that_are_refused(self):
         numpy = self.numpy()
         copy = {"kind": "p2p", "platform": "hgx-h200", "dst": 1}
