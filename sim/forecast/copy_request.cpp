@@ -190,18 +190,23 @@ std::string name_of(Timing timing) { return timing == Timing::kSingle ? "single"
 bool names_node(const Json& end) { return end.is_string() && end.get_ref<const std::string&>().starts_with("node"); }
 
 bool names_nodes(const Json& query) {
-  const auto end = [&](const Json& in, const char* key) { return in.contains(key) && names_node(in[key]); };
-  if (end(query, "src") || end(query, "dst")) return true;
-  if (!query.contains("flows") || !query["flows"].is_array()) return false;
-  return std::any_of(query["flows"].begin(), query["flows"].end(), [](const Json& flow) {
+  const auto end = [&](const char* key) {
+    const auto found = query.find(key);
+    return found != query.end() && names_node(*found);
+  };
+  if (end("src") || end("dst")) return true;
+  const auto flows = query.find("flows");
+  if (flows == query.end() || !flows->is_array()) return false;
+  return std::any_of(flows->begin(), flows->end(), [](const Json& flow) {
     return flow.is_array() && std::any_of(flow.begin(), flow.end(), names_node);
   });
 }
 
 bool names_nic(const Platform& platform, const Json& query) {
   const auto nic = [&](const char* key) {
-    if (!query.contains(key) || !query[key].is_string()) return false;
-    const auto device = platform.topology().find(query[key].get_ref<const std::string&>());
+    const auto found = query.find(key);
+    if (found == query.end() || !found->is_string()) return false;
+    const auto device = platform.topology().find(found->get_ref<const std::string&>());
     return device && platform.topology().devices[at(*device)].kind == DeviceKind::kNic;
   };
   return nic("dst") || nic("via");

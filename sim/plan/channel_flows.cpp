@@ -85,6 +85,7 @@ void add_host_hops(const Platform& platform, const std::vector<Hop>& hops, const
 namespace {
 
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
+constexpr std::size_t kLinksAHop = 2;  // source: ours, to a switch and from it
 
 double lowest_capacity(const Platform& platform, const std::vector<int>& links) {
   double lowest = std::numeric_limits<double>::infinity();
@@ -139,6 +140,7 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   const Platform& platform = builder.platform();
   Activity flow;
   HopLinks links;
+  for (std::vector<int>* list : {&links.all, &links.peers}) list->reserve(kLinksAHop * hops.size());
   for (const Hop& hop : hops) {
     const double cap_Bps = add_hop(builder, hop, load.host_wait, links);
     flow.rate_cap_Bps =

@@ -111,9 +111,9 @@ StagedRoute staged_route(const Platform& platform, int source, int target) {
 }
 
 ProblemBuilder::ProblemBuilder(const Platform& platform) : platform_(&platform) {
-  problem_.capacity_Bps.reserve(platform.constraints().size());
-  for (const Constraint& constraint : platform.constraints())
-    problem_.capacity_Bps.push_back(constraint.capacity.value);
+  problem_.capacity_Bps.resize(platform.constraints().size());
+  std::transform(platform.constraints().begin(), platform.constraints().end(), problem_.capacity_Bps.begin(),
+                 [](const Constraint& constraint) { return constraint.capacity.value; });
   problem_.queue_count = 2 * static_cast<int>(platform.topology().devices.size());
   engine_used_.assign(at(problem_.queue_count), 0);
 }
@@ -125,6 +125,7 @@ int ProblemBuilder::add_activity(Activity activity) {
 
 std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, MoveBy by, double requests) const {
   std::vector<Use> uses;
+  uses.reserve(links.size());
   const auto add = [&](int constraint, double weight) {
     for (Use& use : uses)
       if (use.constraint == constraint) {

@@ -98,6 +98,18 @@ Json row_of_error(const std::string& error, const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+std::string written_row(Json answer) {
+  Json row = row_of(answer);
+  std::string text = write_quickly(row);
+  release(row);
+  release(answer);
+  return text;
+}
+
+}  // namespace
+
 LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line, const std::string& name,
                        const BatchOptions& options, Memories* memories) {
   Json id = nullptr;  // of a line that is not JSON
@@ -108,8 +120,8 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
     if (query.is_object() && query.contains("id")) id = query["id"];
     add_edits(options.edits, query);
     if (options.rows)
-      answer.text = write_quickly(row_of(options.whatif ? whatif_answer(catalogue, query, name, memories)
-                                                        : members_of_answer(catalogue, query, name, memories)));
+      answer.text = written_row(options.whatif ? whatif_answer(catalogue, query, name, memories)
+                                               : members_of_answer(catalogue, query, name, memories));
     else if (options.whatif)
       answer.text = write_quickly(whatif_answer(catalogue, query, name, memories));
     else

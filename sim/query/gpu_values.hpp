@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "sim/base/release.hpp"
 #include "sim/machine/topology.hpp"
 #include "sim/query/key.hpp"
 
@@ -13,6 +14,11 @@ class GivenQuery {
  public:
   /// @param given  outlives it
   explicit GivenQuery(const Json& given) : given_(&given) {}
+  GivenQuery(const GivenQuery&) = delete;
+  GivenQuery& operator=(const GivenQuery&) = delete;
+  ~GivenQuery() {
+    if (own_) release(*own_);
+  }
   [[nodiscard]] const Json& get() const { return own_ ? *own_ : *given_; }
   Json& change() { return own_ ? *own_ : own_.emplace(*given_); }
 

@@ -158,7 +158,7 @@ std::vector<std::string> respell(const KeyTable& table, GivenQuery& query) {
   return warnings;
 }
 
-constexpr std::size_t kMembers = 32;  // source: ours, most answers have fewer keys
+constexpr std::size_t kOwn = 5;  // source: id, kind, inputs, warnings and versions beside what a kind answers
 
 /// All register themselves before main().
 const std::vector<std::string>& all_kinds() {
@@ -243,7 +243,6 @@ Answered answered(catalogue::Catalogue& catalogue, const Json& query, const std:
   ObjectReader r(query, name);
   Answered all;
   Json& out = all.members;
-  out.get_ref<Json::object_t&>().reserve(kMembers);
   if (r.has("id")) out["id"] = r.raw("id");
   const std::string kind = r.choice("kind", all_kinds());
   const auto base_id = r.required<std::string>("platform");
@@ -275,6 +274,7 @@ Answered answered(catalogue::Catalogue& catalogue, const Json& query, const std:
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
     Json result = kind_answer(all.machine, numbered);
     Json::object_t& members = out.get_ref<Json::object_t&>();
+    members.reserve(kOwn + result.size());
     for (auto& [key, value] : result.get_ref<Json::object_t&>()) {
       if (key == "id" || key == "kind")
         out[key] = std::move(value);
