@@ -9,6 +9,7 @@
 #include "calibrate/pipelines/import_notes.hpp"
 #include "calibrate/pipelines/recorded_machine.hpp"
 #include "sim/base/parse.hpp"
+#include "sim/base/release.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/trace_source.hpp"
 #include "sim/replay/host_scale.hpp"
@@ -31,10 +32,12 @@ class TraceLines final : public TraceSink {
   }
   void event(const TraceEvent& event) override {
     ++count_[static_cast<std::size_t>(event.kind)];
+    Json json = to_json(event);
     if (keeps_)
-      *kept_ += trace_line(to_json(event));
+      *kept_ += trace_line(json);
     else
-      write_(trace_line(to_json(event)));
+      write_(trace_line(json));
+    linkcast::release(json);
     if (++events_ % kEventsBetween == 0) work_.advance(events_);
   }
 

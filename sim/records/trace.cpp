@@ -518,26 +518,34 @@ Json to_json(const TraceHeader& header) {
 }
 
 Json to_json(const TraceEvent& event) {
-  Json out{{"rank", event.rank}, {"kind", to_text(event.kind)}};
+  constexpr std::size_t kMembers = 8;  // source: ours, most events have fewer
+  Json out = Json::object();
+  Json::object_t& members = out.get_ref<Json::object_t&>();
+  members.reserve(kMembers);
+  const auto put = [&](const char* key, auto&& value) {  // none is there twice
+    members.emplace_back(key, std::forward<decltype(value)>(value));
+  };
+  put("rank", event.rank);
+  put("kind", to_text(event.kind));
   const bool marker = event.kind == TraceKind::kStep || event.kind == TraceKind::kSync;
-  if (event.stream != usual_stream(event.kind)) out["stream"] = event.stream;
-  if (event.host_s > 0) out["host_s"] = event.host_s;
-  if (event.recording_s > 0) out["recording_s"] = event.recording_s;
-  if (!event.name.empty()) out["name"] = event.name;
-  if (!event.part.empty()) out["part"] = event.part;
-  if (event.id) out["id"] = *event.id;
-  if (!event.after.empty()) out["after"] = event.after;
-  if (event.kind == TraceKind::kCompute) out["time_s"] = event.time_s;
-  if (event.slowdown) out["slowdown"] = *event.slowdown;
-  if (event.kind == TraceKind::kCopy) out["copy"] = event.op;
+  if (event.stream != usual_stream(event.kind)) put("stream", event.stream);
+  if (event.host_s > 0) put("host_s", event.host_s);
+  if (event.recording_s > 0) put("recording_s", event.recording_s);
+  if (!event.name.empty()) put("name", event.name);
+  if (!event.part.empty()) put("part", event.part);
+  if (event.id) put("id", *event.id);
+  if (!event.after.empty()) put("after", event.after);
+  if (event.kind == TraceKind::kCompute) put("time_s", event.time_s);
+  if (event.slowdown) put("slowdown", *event.slowdown);
+  if (event.kind == TraceKind::kCopy) put("copy", event.op);
   if (event.kind == TraceKind::kCollective) {
-    out["op"] = event.op;
-    out["group"] = event.group;
+    put("op", event.op);
+    put("group", event.group);
   }
-  if (event.peer >= 0) out["peer"] = event.peer;
-  if (!event.tag.empty()) out["tag"] = event.tag;
-  if (!marker && event.kind != TraceKind::kCompute) out["size_B"] = event.size_B;
-  if (event.recorded) out["recorded_at_s"] = {event.recorded->begin_s, event.recorded->end_s};
+  if (event.peer >= 0) put("peer", event.peer);
+  if (!event.tag.empty()) put("tag", event.tag);
+  if (!marker && event.kind != TraceKind::kCompute) put("size_B", event.size_B);
+  if (event.recorded) put("recorded_at_s", Json{event.recorded->begin_s, event.recorded->end_s});
   return out;
 }
 
