@@ -52,7 +52,7 @@ std::string other_format(const std::string& text) {
   static const Regex subnet(R"((?m)^Switch\s+\d+\s+"S-|==\(\s*\d+X\s+[\d.]+ Gbps)"), graph(R"("choice"\s*:\s*"xpu")");
   static const Regex slurm(R"((?m)^\s*(?:SwitchName|BlockName)=|^- topology:|^\s*cluster_default:)"),
       matrix(R"(\A[^\n,]*,0,1(?:,\d+)*\s*\n0,)");
-  if (subnet.find(text)) return "ib-fabric";
+  if (subnet.find(text) || (holds(text, "\"source_guid\"") && holds(text, "\"destination_guid\""))) return "ib-fabric";
   if (slurm.find(text)) return "topology-conf";
   if (graph.find(text)) return "infragraph";
   if (matrix.find(text)) return "mgbench-csv";
@@ -67,6 +67,22 @@ std::string known_elsewhere(const std::string& text) {
        {"| NVIDIA-SMI ",
         "nvidia-smi without arguments says how busy GPUs are, not what joins them: 'nvidia-smi topo -m' and "
         "'nvidia-smi -L' do, 'linkcast init' reads them"},
+       {"<nvidia_smi_log>", "nvidia-smi -q says what GPUs are, not what joins them: 'nvidia-smi topo -m' does"},
+       {"KFD_ID: ", "amd-smi list says what GPUs are, not what joins them: 'amd-smi topology' does"},
+       {"LINK METRIC TABLE", "amd-smi xgmi says what links carried, not where they lead: 'amd-smi topology' does"},
+       {"<graphs ", "channels of NCCL (NCCL_GRAPH_DUMP_FILE): NCCL_TOPO_DUMP_FILE names a file that import reads"},
+       {"NUMANode L#", "lstopo's text: 'lstopo --of xml' writes what import hwloc-xml reads"},
+       {"node distances:", "numactl --hardware names no GPU: 'nvidia-smi topo -m' and 'lstopo --of xml' do"},
+       {"-+-[0000:", "lspci's tree has no rates: 'lstopo --of xml' writes what import hwloc-xml reads"},
+       {"CA type: ", "ibstat is of one host: ibnetdiscover lists the fabric, which import ib-fabric reads"},
+       {"hca_id:", "ibv_devinfo is of one host: ibnetdiscover lists the fabric, which import ib-fabric reads"},
+       {"| Diagnostic ", "the table of dcgmi diag has no rates: 'dcgmi diag -r 3 --json' has"},
+       {",Total Time (ns),",
+        "nsys stats says sums, no order: 'nsys export --type sqlite' writes what import nsys reads"},
+       {"Intel(R) MPI Benchmarks", "is not read: OSU's benchmarks print what import osu reads"},
+       {"mpiGraph", "is not read: osu_mbw_mr with one pair prints what import osu reads"},
+       {"simpleP2P", "is not read: p2pBandwidthLatencyTest and nvbandwidth print what import reads"},
+       {"kind: Node", "nodes of Kubernetes: 'linkcast serve' reads their labels (docs/schedulers.md)"},
        {" NCCL INFO ", "holds NCCL's own lines and no table of nccl-tests, nor calls of NCCL_DEBUG_SUBSYS=COLL"}});
 }
 

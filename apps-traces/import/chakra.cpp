@@ -19,6 +19,7 @@
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/machine/trace_source.hpp"
@@ -145,6 +146,7 @@ ChakraJson::ChakraJson(std::istream& stream, std::string path) : stream_(stream)
   array_ = stream_.peek() == '[';
   if (!array_) return;
   all_ = parse_foreign_json(stream_, path_);
+  if (all_.is_discarded()) all_ = parse_foreign_json(with_null_for_nan(file_bytes(path_)), path_);
   if (all_.is_discarded()) throw InputError(path_ + ": is not whole JSON");
 }
 

@@ -16,6 +16,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/json_error.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/regex.hpp"
@@ -491,7 +492,7 @@ Json json_of(const std::string& path) {
   if (bytes.empty()) throw InputError(path + ": is empty");
   if (is_pickle(bytes)) return read_pickle(bytes, path, "frames");
   try {
-    return Json::parse(bytes, [&](int depth, Json::parse_event_t event, Json&) {
+    return Json::parse(with_null_for_nan(bytes), [&](int depth, Json::parse_event_t event, Json&) {
       refuse_deep_json(depth, event, path);
       return true;
     });

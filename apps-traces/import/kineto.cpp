@@ -6,6 +6,7 @@
 
 #include "apps-traces/import/kineto_file.hpp"
 #include "apps-traces/import/recorded_trace.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/records/parameters.hpp"
@@ -123,7 +124,8 @@ RankRecording read_bundle(const std::string& file, const Json& json) {
 RankRecording read_kineto(const std::string& file) {
   const std::unique_ptr<std::istream> stream = open_packed(file);
   if (!*stream) throw InputError(file + ": cannot be read");
-  const Json json = parse_foreign_json(*stream, file);
+  Json json = parse_foreign_json(*stream, file);
+  if (json.is_discarded()) json = parse_foreign_json(with_null_for_nan(file_bytes(file)), file);
   if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
   return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/json_error.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/records/trace.hpp"
@@ -313,23 +315,37 @@ class Elements {
 
 }  // namespace
 
+namespace {
+
+template <class Input>
+Json rest_of(Input&& input, Elements& elements) {
+  return Json::parse(
+      input, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
+}
+
+}  // namespace
+
 TorchFile read_torch_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
   const std::unique_ptr<std::istream> stream = open_packed(path);
   if (!*stream) throw InputError(path + ": cannot be read");
-  Elements elements(path);
+  std::optional<Elements> elements(path);
   Json rest;
   try {
-    rest = Json::parse(
-        *stream, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
+    rest = rest_of(*stream, *elements);
   } catch (const Json::exception& error) {
-    throw InputError(path + ": not JSON: " + json_error_text(error.what()));
+    elements.emplace(path);  // values of tensors may be NaN
+    try {
+      rest = rest_of(with_null_for_nan(file_bytes(path)), *elements);
+    } catch (const Json::exception&) {
+      throw InputError(path + ": not JSON: " + json_error_text(error.what()));
+    }
   }
   TorchFile file;
   if (rest.is_object() && rest.contains(kTraceEvents))
-    file.times = elements.events().take(rest);
+    file.times = elements->events().take(rest);
   else if (rest.is_object() && rest.contains(kNodes))
-    file.trace = elements.nodes().take(rest);
+    file.trace = elements->nodes().take(rest);
   else
     throw InputError(path + ": neither an execution trace of PyTorch (nodes) nor a timeline of Kineto (traceEvents)");
   return file;

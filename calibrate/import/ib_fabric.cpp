@@ -1,7 +1,6 @@
-// A subnet of InfiniBand as ibnetdiscover or iblinkinfo list it -> node-groups/1 with the fabric "listed" of it: hosts,
-// switches, cables with their rates.
-// Limits: what switches do not list is not there; routes are those with the fewest cables, whatever the subnet manager
-// chose; latencies are those of data sheets.
+// A subnet of InfiniBand as ibnetdiscover, iblinkinfo or UFM (ufm_subnet.cpp) list it -> node-groups/1 with the fabric
+// "listed" of it: hosts, switches, cables with their rates. Limits: what switches do not list is not there; routes are
+// those with the fewest cables, whatever the subnet manager chose; latencies are those of data sheets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "calibrate/import/importer.hpp"
+#include "calibrate/import/ib_subnet.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
@@ -21,52 +20,7 @@ namespace linkcast {
 namespace {
 
 using topology_import::fail_at;
-
-/// One lane of a generation, one direction. @source  InfiniBand Trade Association, roadmap: Gb/s of four lanes after
-/// coding (SDR to QDR 8b/10b, FDR 64b/66b)
-struct Speed {
-  const char* name;
-  const char* signalled;  ///< Gb/s of a lane as iblinkinfo prints it
-  double lane_Gbps;
-};
-constexpr std::array kSpeeds = {
-    Speed{"SDR", "2.5", 2},        Speed{"DDR", "5.0", 4},         Speed{"QDR", "10.0", 8},
-    Speed{"FDR10", "10.3125", 10}, Speed{"FDR", "14.0625", 13.64}, Speed{"EDR", "25.78125", 25},
-    Speed{"HDR", "53.125", 50},    Speed{"NDR", "106.25", 100},    Speed{"XDR", "212.5", 200}};
-
-/// One end of a cable.
-struct Port {
-  std::string node;  ///< key of a node
-  int number = 0;
-  auto operator<=>(const Port&) const = default;
-};
-
-struct IbNode {
-  bool is_switch = false;
-  std::string described;  ///< as the tool prints it
-  std::string guid;
-};
-
-struct IbCable {
-  int lanes = 0;
-  const Speed* speed = nullptr;
-  [[nodiscard]] std::string name() const { return fmt::format("{}x{}", lanes, speed->name); }
-  [[nodiscard]] double rate_Bps() const { return lanes * speed->lane_Gbps * 1e9 / 8; }  // source: SI
-  [[nodiscard]] std::string kind() const {
-    std::string text = fmt::format("ib_{}", speed->name);
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    constexpr int kUsualLanes = 4;
-    return lanes == kUsualLanes ? text : fmt::format("{}_x{}", text, lanes);
-  }
-  auto operator<=>(const IbCable&) const = default;
-};
-
-struct Subnet {
-  std::string command;
-  std::map<std::string, IbNode> nodes;
-  std::map<std::pair<Port, Port>, IbCable> cables;  ///< the smaller end first
-  std::vector<std::string> notes;
-};
+using namespace ib;
 
 class SubnetReader {
  public:
@@ -403,20 +357,23 @@ class IbFabric final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override {
     return {{"hcas", "adapters of a host that count, e.g. mlx5_0,mlx5_1 (default: all)"},
+            {"speed", "of UFM's links without one: SDR, DDR, QDR, FDR, EDR, HDR, NDR or XDR"},
             {"nics", "nics of a node that the fabric joins, e.g. nic0,nic1 (default: all of the platform)"}};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     if (request.machine.empty()) throw InputError("machine: ib-fabric needs a name for the cluster");
-    if (request.files.size() != 1) throw InputError("file: ib-fabric reads one file");
-    Json record = FabricMaker(request, SubnetReader(request.files.front()).read()).run();
+    const bool ufm = ib::is_ufm(topology_import::read_text(request.files.front()));
+    if (request.files.size() != 1 && !ufm)
+      throw InputError("file: ib-fabric reads one file, or the links, systems and ports of UFM");
+    Json record = FabricMaker(request, ufm ? ib::read_ufm(request) : SubnetReader(request.files.front()).read()).run();
     static_cast<void>(read_node_groups(record, request.files.front()));
     return record;
   }
 };
 
 const bool ib_fabric_registered =
-    importers().add({"ib-fabric", "ibnetdiscover or iblinkinfo -> node-groups/1 with the fabric of it",
-                     "OpenFabrics infiniband-diags: ibnetdiscover(8), iblinkinfo(8)"},
+    importers().add({"ib-fabric", "ibnetdiscover, iblinkinfo or JSON of UFM -> node-groups/1 with the fabric of it",
+                     "OpenFabrics infiniband-diags: ibnetdiscover(8), iblinkinfo(8); NVIDIA UFM REST API"},
                     [] { return std::make_unique<IbFabric>(); });
 
 }  // namespace

@@ -198,18 +198,20 @@ void take_off_prefixes(Line& line) {
 /// Groups: what stands before the beginning of a line that a program prints in its first column.
 const Regex& known_line() {
   static const Regex known(
-      R"((.*?)(?:#?\s*nThread \d+ nGpus|#?\s*size\s+count\s+type|# Collective test starting:|# nccl-tests version)"
+      R"((.*?)(?:#?\s*nThread \d+ nGpus|#?\s*(?:size\s+count|bytes\s+N)\s+type|# Collective test starting:|# nccl-tests version)"
       R"(|# OSU \w+|# Size  |nvbandwidth Version:|Running [a-z]\w*_\w+\.\s*$|mem(?:cpy|ory) .*\((?:row|column)\))"
-      R"(|\s*"nvbandwidth"\s*:|\[P2P \(Peer|P2P Connectivity Matrix|(?:Uni|Bi)directional P2P=|P2P=\w+ Latency)"
+      R"x(|\s*"(?:nvbandwidth|test_info)"\s*:|\[P2P \(Peer|P2P Connectivity Matrix)x"
+      R"(|(?:Uni|Bi)directional P2P=|P2P=\w+ Latency)"
       R"(|-{60,}\s*$| ?#bytes|\+-{40,}|\| (?:Test|API):|Final:\s+\d|\s*GPU0\s+GPU1|GPU0\s+X\s|GPU\[0\]\s*:|GPU 0: \w)"
-      R"(|\s*RocmBandwidthTest Version|\{"header":\{).*)");
+      R"(|\s*RocmBandwidthTest Version|\{"header":\{|gpu,bdf,).*)");
   return known;
 }
 
 /// Lines without which there is no table.
 bool is_of_table(const std::string& text) {
   static const Regex table(
-      R"(#?\s*size\s+count\s+type.*|# OSU \w+.*|mem(?:cpy|ory) .*\((?:row|column)\).*|\s*"nvbandwidth"\s*:.*)"
+      R"x(#?\s*(?:size\s+count|bytes\s+N)\s+type.*|# OSU \w+.*|mem(?:cpy|ory) .*\((?:row|column)\).*)x"
+      R"x(|\s*"(?:nvbandwidth|test_info)"\s*:.*)x"
       R"(|\s*(?:Unidirectional |Bidirectional )?P2P=.*Matrix.*| ?#bytes.*|Final:\s+\d.*|GPU0\s+X\s.*)"
       R"(|\s*RocmBandwidthTest Version.*|\{"header":\{.*)");
   return bool{table.whole(text)};
@@ -419,7 +421,7 @@ std::vector<std::string> json_objects_with(const std::string& text, const std::s
   constexpr int kMostTries = 1000;  // lines that begin with a brace and are none. source: ours
   int tries = 0;
   for (std::size_t line = 0; line < text.size() && tries < kMostTries;) {
-    const std::size_t begin = text.find_first_not_of(" \t\r\n", line);
+    const std::size_t begin = text.find_first_not_of(" \t\r\n[,", line);  // also in a list
     if (begin == std::string::npos) break;
     line = std::min(text.find('\n', begin), text.size());
     if (text[begin] != '{') continue;

@@ -1,45 +1,29 @@
-// Text of perftest's ib_write_bw, ib_read_bw, ib_send_bw and of their latency tests: verbs from one node to another.
+// Text (or JSON, perftest_json.cpp) of perftest's ib_write_bw, ib_read_bw, ib_send_bw and of their latency tests: verbs
+// from one node to another.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "calibrate/import/importer.hpp"
-#include "calibrate/import/record_builder.hpp"
-#include "calibrate/import/text_file.hpp"
+#include "calibrate/import/perftest_table.hpp"
 #include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {
 
-// source: perftest src/perftest_parameters.c, RESULT_FMT and RESULT_FMT_G: MB/sec is 2^20 bytes, Gb/sec 1e9 bits
-constexpr double kMiB_B = 1048576, kGigabit_B = 1e9 / 8;
-
-struct PerftestTable {
-  std::string test;  ///< RDMA_Write, RDMA_Read, Send
-  bool bidirectional = false, latency = false;
-  bool mean = false;             ///< a latency without a typical one
-  std::optional<bool> on_gpu{};  ///< where the program says that it allocates GPU memory
-  std::string device, qps, gpu, link;
-  std::string ends;   ///< addresses and GPUs of both sides, as printed
-  double unit_B = 0;  ///< of a rate
-  struct Row {
-    std::string place, size, value;
-  };
-  std::vector<Row> rows;
-};
+using perftest::Table;
 
 /// "BW average[MB/sec]" and the like hold blanks: names of columns by their place.
 struct PerftestHead {
-  std::size_t columns = 0, value = 0;
+  std::size_t columns = 0, value = 0, messages = 0;  ///< messages: 0, not printed
 };
 
 /// Lines between the title and the table.
-void read_setting(const std::string& line, PerftestTable& table) {
+void read_setting(const std::string& line, Table& table) {
   static const Regex device(R"(.*\bDevice\s*:\s*(\S+).*)"), qps(R"(.*\bNumber of qps\s*:\s*(\d+).*)"),
       link(R"(.*\bLink type\s*:\s*(\S+).*)"), gpu(R"(.*device name = \[(.+)\].*)"),
       ends(
           R"(\s*(?:.*(Picking (?:device|GPU).*|PCI address.*)|(?:GID|local address|remote address): *((?:LID \w+|[\da-fA-F:]+)).*))"),
-      cuda(R"((?i).*(GPU buffer|cuMemAlloc|initializing CUDA|hipMalloc).*)");
+      cuda(R"((?i).*(GPU buffer|cuMemAlloc|initializing CUDA|hipMalloc|--use_(?:cuda|rocm)).*)");
   if (const Match match = device.whole(line)) table.device = match[1];
   if (const Match match = qps.whole(line)) table.qps = match[1];
   if (const Match match = link.whole(line)) table.link = match[1];
@@ -48,7 +32,7 @@ void read_setting(const std::string& line, PerftestTable& table) {
   if (cuda.whole(line)) table.on_gpu = true;
 }
 
-PerftestHead read_head(const TextFile& file, PerftestTable& table) {
+PerftestHead read_head(const TextFile& file, Table& table) {
   static const Regex column(
       R"(\s*(#?bytes|#?iterations|BW peak ?\[(?:MB|Gb|MiB)/sec\]|BW average ?\[(MB|MiB|(Gb))/sec\]|MsgRate ?\[Mpps\])"
       R"(|t_\w+ ?\[usec\]|9[0-9.]+% percentile ?\[usec\]|tps average|CPU_Util ?\[%\])(.*))");
@@ -57,8 +41,9 @@ PerftestHead read_head(const TextFile& file, PerftestTable& table) {
   for (Match match = column.whole(rest); match; match = column.whole(rest)) {
     if (!match[2].empty()) {
       head.value = head.columns;
-      table.unit_B = match.has(3) ? kGigabit_B : kMiB_B;
+      table.unit_B = match.has(3) ? perftest::kGigabit_B : perftest::kMiB_B;
     }
+    if (match[1].starts_with("MsgRate")) head.messages = head.columns;
     if (table.latency && match[1].starts_with("t_typical")) head.value = head.columns;
     if (table.latency && match[1].starts_with("t_avg") && head.value == 0) {  // with a duration (-D) there is no median
       head.value = head.columns;
@@ -76,7 +61,7 @@ PerftestHead read_head(const TextFile& file, PerftestTable& table) {
 }
 
 /// Rows up to the line of dashes or another title; between them the program warns of clocks of CPUs.
-void read_rows(TextFile& file, const PerftestHead& head, PerftestTable& table) {
+void read_rows(TextFile& file, const PerftestHead& head, Table& table) {
   static const Regex row(R"(\s*\d+(?:\s.*|))"), end(R"(\s*-{20,}\s*|.*(?:BW|Latency)(?: Test)?\s*)");
   for (; !file.at_end() && !end.whole(file.line()); file.next()) {
     if (!row.whole(file.line())) continue;
@@ -84,14 +69,21 @@ void read_rows(TextFile& file, const PerftestHead& head, PerftestTable& table) {
     if (words.size() != head.columns)
       file.fail(fmt::format("has {} values for {} columns", words.size(), head.columns));
     file.expect_line_end();
+    const auto size = whole_size(words[0]);
+    const auto rate = decimal(words[head.value]);
+    const auto messages = head.messages > 0 ? decimal(words[head.messages]) : std::nullopt;
+    if (size && rate.value_or(0) > 0 && messages &&
+        !perftest::fits_messages(static_cast<double>(*size), *rate, table.unit_B, *messages))
+      file.fail(fmt::format("{} messages of {} bytes and a rate of {} do not fit each other: a figure is damaged",
+                            words[head.messages], words[0], words[head.value]));
     table.rows.push_back({fmt::format("{}:{}", file.path(), file.number()), words[0], words[head.value]});
   }
   if (table.rows.empty()) file.fail("the table has no row");
 }
 
 /// The next table; nothing where no title follows.
-std::optional<PerftestTable> next_table(TextFile& file, SameProcesses& processes) {
-  PerftestTable before;
+std::optional<Table> next_table(TextFile& file, SameProcesses& processes) {
+  Table before;
   static const Regex title(R"(\s*(RDMA_Write|RDMA_Read|Send|Atomic_\w+)( Post List)?( Bidirectional)?)"
                            R"(( Post List)? (BW|Latency|BW Test|Latency Test)( Test)?\s*)");
   Match match;
@@ -100,7 +92,7 @@ std::optional<PerftestTable> next_table(TextFile& file, SameProcesses& processes
     processes.see(file.line(), "ib_");
   }
   if (file.at_end()) return std::nullopt;
-  PerftestTable table;
+  Table table;
   table.on_gpu = before.on_gpu;  // it says so before the title
   table.gpu = before.gpu;
   table.ends = before.ends;
@@ -121,8 +113,8 @@ std::optional<PerftestTable> next_table(TextFile& file, SameProcesses& processes
   return table;
 }
 
-void add_rows(const PerftestTable& table, const Json& ends, RecordBuilder& record) {
-  for (const PerftestTable::Row& row : table.rows) {
+void add_rows(const Table& table, const Json& ends, RecordBuilder& record) {
+  for (const Table::Row& row : table.rows) {
     const auto size = whole_size(row.size);
     const auto value = decimal(row.value);
     if (!size || *size < 1) throw InputError(row.place + ": size '" + row.size + "' is not a whole number above 0");
@@ -139,8 +131,7 @@ void add_rows(const PerftestTable& table, const Json& ends, RecordBuilder& recor
   }
 }
 
-void add_table(const ImportRequest& request, const std::string& path, const PerftestTable& table,
-               RecordBuilder& record) {
+void add_table(const ImportRequest& request, const std::string& path, const Table& table, RecordBuilder& record) {
   const MessageEnds ends = message_ends(request, true);
   if (!ends.between_nodes)
     throw InputError("option between_nodes: verbs in a loop on one node are not what schema measurement/1 has");
@@ -166,6 +157,7 @@ void add_table(const ImportRequest& request, const std::string& path, const Perf
   if (table.test == "RDMA_Read") record.note("RDMA_Read: source is the memory that is read.");
   if (!table.on_gpu)
     record.note(file_name(path) + " does not say that buffers were in GPU memory: options src and dst say where.");
+  for (const std::string& note : table.notes) record.note(note);
   if (!table.latency) record.note("MB/sec of perftest are 2^20 bytes, Gb/sec 10^9 bits.");
 }
 
@@ -175,21 +167,27 @@ class Perftest final : public Importer {
     return {{"src", "device whose memory the bytes come from: gpu0, or cpu0 for host memory; needed"},
             {"dst", "device of the other node whose memory they go to; needed"},
             {"between_nodes", "true, the only value that is read"},
+            {"test", "of JSON that does not say it: 'RDMA_Write BW', 'RDMA_Read Bidirectional BW', 'Send Latency'"},
+            {"unit", "of JSON without message rates: Gb/sec or MB/sec (of 2^20 bytes)"},
             SameProcesses::option(),
             RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
-    std::vector<std::pair<std::string, PerftestTable>> tables;
+    std::vector<std::pair<std::string, Table>> tables;
     std::vector<std::string> notes;
     SameProcesses processes(request);
     for (const std::string& path : request.files) {
       TextFile file(path);
+      std::vector<Table> of_json = perftest::json_tables(request, file, processes);
+      const std::size_t before = tables.size();
+      for (Table& table : of_json) tables.emplace_back(path, std::move(table));
       file.strip_launchers();
       if (!file.other_processes().empty()) notes.push_back(file.other_processes());
-      const std::size_t before = tables.size();
-      while (const auto table = next_table(file, processes)) tables.emplace_back(path, *table);
-      if (tables.size() == before && file.text().find("\"test_info\"") != std::string::npos)
-        throw InputError(path + ": is perftest's JSON (out_json), which does not say its units: give the text instead");
+      while (const auto table = next_table(file, processes)) {
+        if (!of_json.empty())
+          file.fail("a table of perftest's text and JSON of it in one file, of one run or of two: keep one of them");
+        tables.emplace_back(path, *table);
+      }
       if (tables.size() == before)
         throw InputError(path + ": is no output of perftest: no title 'RDMA_Write BW Test' or the like");
     }
@@ -206,7 +204,8 @@ class Perftest final : public Importer {
 };
 
 const bool perftest_registered = importers().add(
-    {"perftest", "text of ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat and the like: verbs between two nodes",
+    {"perftest",
+     "text or JSON of ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat and the like: verbs between two nodes",
      "linux-rdma/perftest src/perftest_parameters.c and .h, versions 4.x to 6.x; recalled"},
     [] { return std::make_unique<Perftest>(); });
 

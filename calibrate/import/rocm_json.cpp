@@ -35,6 +35,8 @@ std::string table_text(const std::string& title, const std::vector<std::string>&
   return text + "\n\n";
 }
 
+}  // namespace
+
 /// "card0": {"(Topology) Numa Node": "0", "Card series": ...} as "GPU[0] : (Topology) Numa Node: 0".
 std::string rocm_smi_text(const Json& json) {
   static const Regex pair(R"(\(Topology\) (Weight|Hops|Link type) between DRM devices (\d+) and (\d+))"),
@@ -67,6 +69,8 @@ std::string rocm_smi_text(const Json& json) {
   return text;
 }
 
+namespace {
+
 /// "asic": {"market_name": ...}, "bus": {"bdf": ...}, "numa": {"node": 0} as the blocks of amd-smi static.
 std::string static_text(const Json& gpu) {
   std::string text = fmt::format("GPU: {}\n", text_of(gpu.value("gpu", Json(0))));
@@ -76,6 +80,8 @@ std::string static_text(const Json& gpu) {
       text += fmt::format("    {}: {}\n", title, text_of(gpu[part][key]));
   return text;
 }
+
+}  // namespace
 
 std::string amd_smi_text(const Json& gpus, const std::string& path) {
   static const std::vector<std::tuple<const char*, const char*, const char*>> kTables{
@@ -104,8 +110,6 @@ std::string amd_smi_text(const Json& gpus, const std::string& path) {
   for (const auto& [key, title, self] : kTables) text += table_text(title, names, tables[title], self);
   return text;
 }
-
-}  // namespace
 
 std::string rocm_text_of_json(const std::string& path, const std::string& text) {
   static const Regex begins(R"(\A\s*(?:\{|\[\s*\{))");  // "[0] " in front of lines is no list

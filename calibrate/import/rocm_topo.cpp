@@ -1,6 +1,6 @@
 // `rocm-smi --showtopo` of ROCm 3 to 7 and `amd-smi topology` -> topology/1: which GPUs XGMI joins, and their NUMA
 // nodes. What these print of models, bus ids and bandwidths (rocm-smi --showproductname, --showbus, --shownodesbw,
-// amd-smi static) is read too, in the same file or in further ones. Their JSON becomes that text first.
+// amd-smi static) is read too, in the same file or in further ones. Their JSON and CSV become that text first.
 // Limits: PCIe switches and adapters are in none of them: PCIe leads straight to the CPU, assumed.
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/peer_access.hpp"
+#include "calibrate/import/rocm_csv.hpp"
 #include "calibrate/import/rocm_json.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
@@ -65,7 +66,8 @@ class RocmReader {
   void read(const std::string& path) {
     path_ = path;
     const std::string text = read_text(path);
-    const std::string printed = rocm_text_of_json(path, text);
+    std::string printed = rocm_text_of_json(path, text);
+    if (printed.empty()) printed = rocm_text_of_csv(path, plain_log_lines(path, text));
     lines_ = plain_log_lines(path, printed.empty() ? text : printed);
     block_ = -1;
     for (at_ = 0; at_ < lines_.size(); ++at_)
@@ -185,8 +187,6 @@ RocmTopo read_rocm(const std::vector<std::string>& files) {
   RocmTopo topo;
   RocmReader reader(topo);
   for (const std::string& file : files) reader.read(file);
-  if (topo.types.empty() && topology_import::read_text(files.front()).starts_with("gpu,bdf,"))
-    throw InputError(files.front() + ": is CSV of amd-smi, which is not read: give its JSON");
   if (topo.types.empty())
     throw InputError(files.front() +
                      ": no table 'Link Type between two GPUs' of rocm-smi --showtopo, nor 'LINK TYPE TABLE' of amd-smi "

@@ -27,7 +27,7 @@ std::string trimmed_cell(const std::string& text) {
 /// Walks over the text one cell at a time.
 class Scanner {
  public:
-  explicit Scanner(const TextFile& file) : file_(file), text_(file.text()) {
+  Scanner(const std::string& path, const std::string& text) : path_(path), text_(text) {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // the mark that spreadsheets put before UTF-8
   }
   [[nodiscard]] bool done() const { return at_ >= text_.size(); }
@@ -35,12 +35,14 @@ class Scanner {
   [[nodiscard]] bool skip_line_end();
   [[nodiscard]] std::string cell();
   [[nodiscard]] bool skip_comma();
+  [[noreturn]] void fail_at(int line, const std::string& what) const {
+    throw InputError(fmt::format("{}:{}: {}", path_, line, what));
+  }
 
  private:
   [[nodiscard]] std::string quoted();
 
-  const TextFile& file_;
-  const std::string& text_;
+  const std::string &path_, &text_;
   std::size_t at_ = 0;
   int line_ = 1;
 };
@@ -71,17 +73,17 @@ std::string Scanner::quoted() {
     } else {
       ++at_;
       if (!done() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r')
-        file_.fail_at(line_, "text behind a closing quote: a comma or the end of the line is due");
+        fail_at(line_, "text behind a closing quote: a comma or the end of the line is due");
       return cell;
     }
   }
-  file_.fail_at(begin, "a quote that does not end");
+  fail_at(begin, "a quote that does not end");
 }
 
 std::string Scanner::cell() {
   if (!done() && text_[at_] == '"') return quoted();
   const std::size_t end = std::min(text_.find_first_of(",\r\n\"", at_), text_.size());
-  if (end < text_.size() && text_[end] == '"') file_.fail_at(line_, "a quote inside a cell: quote the whole cell");
+  if (end < text_.size() && text_[end] == '"') fail_at(line_, "a quote inside a cell: quote the whole cell");
   const std::string cell = trimmed_cell(text_.substr(at_, end - at_));
   at_ = end;
   return cell;
@@ -89,20 +91,22 @@ std::string Scanner::cell() {
 
 }  // namespace
 
-std::vector<CsvRow> read_csv(const TextFile& file) {
+std::vector<CsvRow> read_csv(const TextFile& file) { return read_csv(file.path(), file.text()); }
+
+std::vector<CsvRow> read_csv(const std::string& path, const std::string& text) {
   std::vector<CsvRow> rows;
-  Scanner scanner(file);
+  Scanner scanner(path, text);
   while (!scanner.done()) {
     if (scanner.skip_line_end()) continue;
     CsvRow row{scanner.line(), {scanner.cell()}};
     while (scanner.skip_comma()) row.cells.push_back(scanner.cell());
-    if (!scanner.done() && !scanner.skip_line_end()) file.fail_at(scanner.line(), "a carriage return inside a line");
+    if (!scanner.done() && !scanner.skip_line_end()) scanner.fail_at(scanner.line(), "a carriage return inside a line");
     if (!rows.empty() && row.cells.size() != rows.front().cells.size())
-      file.fail_at(row.line,
-                   fmt::format("has {} cells, the first row {}", row.cells.size(), rows.front().cells.size()));
+      scanner.fail_at(row.line,
+                      fmt::format("has {} cells, the first row {}", row.cells.size(), rows.front().cells.size()));
     rows.push_back(row);
   }
-  if (rows.empty()) file.fail_at(1, "holds no row");
+  if (rows.empty()) scanner.fail_at(1, "holds no row");
   return rows;
 }
 
@@ -267,20 +271,25 @@ void TextFile::strip_launchers() {
   other_processes_ = log.note;
 }
 
-std::vector<Json> json_of_log(TextFile& file, const std::string& key) {
+std::vector<std::string> json_texts_of_log(TextFile& file, const std::string& key) {
   const auto is_json = [&] { return file.text()[file.text().find_first_not_of(" \t\r\n")] == '{'; };
   const bool whole = is_json();
-  if (whole && Json::accept(file.text())) return {parse_json(file.text(), file.path())};
+  if (whole && Json::accept(file.text())) return {file.text()};
   if (!whole && file.text().find('"' + key + '"') == std::string::npos) return {};
   file.strip_launchers();
-  std::vector<Json> objects;
-  for (const std::string& text : json_objects_with(file.text(), key)) objects.push_back(parse_json(text, file.path()));
+  std::vector<std::string> objects = json_objects_with(file.text(), key);
   if (objects.empty() && is_json()) parse_json(file.text(), file.path());  // says where it breaks off
   static const Regex used(R"re((?m)^\s*[{,]?\s*"(\w+)"\s*:\s*[\[{])re");
   if (const Match match = used.find(file.text()); objects.empty() && match)
     throw InputError(file.path() + ": holds JSON with \"" + match[1] +
                      "\" that is broken, cut off or mixed with other lines: keep it whole, from its first brace to its "
                      "last");
+  return objects;
+}
+
+std::vector<Json> json_of_log(TextFile& file, const std::string& key) {
+  std::vector<Json> objects;
+  for (const std::string& text : json_texts_of_log(file, key)) objects.push_back(parse_json(text, file.path()));
   return objects;
 }
 

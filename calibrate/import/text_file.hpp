@@ -72,6 +72,8 @@ class TextFile {
 /// JSON objects that have a key: the file as a whole, or between other lines of a log. Empty: it holds no such JSON.
 /// @throws InputError  JSON that is broken or cut off
 std::vector<Json> json_of_log(TextFile& file, const std::string& key);
+/// Their texts, with keys that are there twice.
+std::vector<std::string> json_texts_of_log(TextFile& file, const std::string& key);
 
 // Comma-separated values as in RFC 4180.
 
@@ -84,6 +86,7 @@ struct CsvRow {
 /// cells that have no quotes.
 /// @throws InputError  with the line: ragged, a quote that does not end, or text behind a closing quote
 std::vector<CsvRow> read_csv(const TextFile& file);
+std::vector<CsvRow> read_csv(const std::string& path, const std::string& text);
 
 // Matrices of devices as text: a line of column numbers, then one line a row that starts with its number.
 

@@ -12,6 +12,7 @@
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
+#include "calibrate/import/wrapped_table.hpp"
 #include "sim/base/regex.hpp"
 
 namespace linkcast::topology_import {
@@ -87,7 +88,7 @@ Heads heads_in(const std::vector<std::string>& lines) {
 
 class MatrixReader {
  public:
-  explicit MatrixReader(const std::string& path) : lines_(plain_log_lines(path, read_text(path))) {
+  explicit MatrixReader(const std::string& path) : lines_(unwrapped_table(plain_log_lines(path, read_text(path)))) {
     matrix_.file = path;
   }
 
@@ -330,12 +331,12 @@ void MatrixReader::check_symmetry() const {
 const std::string& to_text(PathClass path) { return kClasses.at(static_cast<std::size_t>(path)); }
 
 bool is_topo_matrix(const std::string& text) {
-  const Heads heads = heads_in(plain_log_lines("", text));
+  const Heads heads = heads_in(unwrapped_table(plain_log_lines("", text)));
   return !heads.matrices.empty() || !heads.peers.empty();
 }
 
 bool is_peer_table(const std::string& text) {
-  const Heads heads = heads_in(plain_log_lines("", text));
+  const Heads heads = heads_in(unwrapped_table(plain_log_lines("", text)));
   return heads.matrices.empty() && !heads.peers.empty();
 }
 

@@ -18,6 +18,7 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/rocm_csv.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
@@ -155,10 +156,11 @@ std::string table_format(const std::string& text) {
   for (const char* title : {"Link Type between two GPUs", "LINK TYPE TABLE", "Link type between DRM devices",
                             "\"link_type\""})  // its tables begin alike
     if (text.find(title) != std::string::npos) return "rocm-topo";
+  if (topology_import::has_rocm_csv(text)) return "rocm-topo";
   if (topology_import::is_peer_table(text)) return kPeers;
   if (topology_import::is_topo_matrix(text)) return "topo-m";
   for (const char* fact : {"Card series:", "Card Series:", "PCI Bus:", "MARKET_NAME:", "Numa Node:", "\"Card series\"",
-                           "\"Card Series\"", "\"market_name\""})
+                           "\"Card Series\"", "\"market_name\"", "gpu,market_name,"})
     if (text.find(fact) != std::string::npos) return kAmdFacts;
   if (text.find("<system") != std::string::npos) return "nccl-xml";
   return text.find("<topology") != std::string::npos ? "hwloc-xml" : "";

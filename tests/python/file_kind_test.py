@@ -13,6 +13,9 @@ COMMANDS = {  # of a file alone
     INPUT + "hwloc-mi250x.xml": "linkcast init",
     INPUT + "rocm-topo.txt": "linkcast init",
     INPUT + "amd-smi-topology.json": "linkcast init",
+    INPUT + "amd-smi-topology.csv": "linkcast init",
+    INPUT + "rocm-topo.csv": "linkcast init",
+    INPUT + "topo-wrapped-mail.txt": "linkcast init",
     INPUT + "rocm-topo.json": "linkcast init",
     INPUT + "ibnetdiscover.txt": "linkcast import ib-fabric",
     INPUT + "iblinkinfo.txt": "linkcast import ib-fabric",
@@ -64,6 +67,13 @@ class Alone(InFolder):
     def test_what_people_paste_for_another_output(self):
         for text, what in (("| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15 |\n", "'nvidia-smi topo -m'"),
                            ('DCGM_FI_DEV_GPU_UTIL{gpu="0"} 3\n', "fields of DCGM"),
+                           ("<nvidia_smi_log>\n", "'nvidia-smi topo -m'"),
+                           ("GPU: 0\n    KFD_ID: 51140\n", "'amd-smi topology'"),
+                           ("node distances:\nnode   0   1\n", "numactl --hardware names no GPU"),
+                           ("CA 'mlx5_0'\n\tCA type: MT4129\n", "ibnetdiscover lists the fabric"),
+                           ("Machine\n  NUMANode L#0 (P#0)\n", "'lstopo --of xml'"),
+                           ("Time (%),Total Time (ns),Instances\n", "'nsys export --type sqlite'"),
+                           ("#    Intel(R) MPI Benchmarks 2021.3\n", "what import osu reads"),
                            ("n:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", "no table of nccl-tests")):
             self.assert_refused(run(self.write("pasted.txt", text)), what)
 

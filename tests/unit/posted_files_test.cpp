@@ -123,13 +123,12 @@ TEST_CASE("slices of GPUs are not whole ones", "[unit][import]") {
 
 TEST_CASE("output that is not read says what is", "[unit][import]") {
   CHECK(result_of("perftest", "{\"test_info\": {\"test\": \"RDMA_Write_BW_Test\"}}\n", kHosts) ==
-        "FILE: is perftest's JSON (out_json), which does not say its units: give the text instead");
+        "FILE: JSON of perftest without results: an object with MsgSize is due");
   CHECK(result_of("dcgm", "Successfully ran diagnostic for group.\n| PCIe | Pass - All |\n") ==
         "FILE: is the table of dcgmi diag, which has no rates: run dcgmi diag -r 3 --json");
-  CHECK(result_of("rocm-topo", "gpu,bdf,links\n0,0000:0c:00.0,[]\n", {{"gpu", "MI300X"}}) ==
-        "FILE: is CSV of amd-smi, which is not read: give its JSON");
-  CHECK(result_of("nccl-tests", "#   bytes     N    type      op     time  algbw  busbw      res\n 8  2  float  sum\n",
-                  kAllReduce) == "FILE: is a table of nccl-tests 1.x, which is not read: 2.0 is the oldest that is");
+  CHECK(
+      result_of("rocm-topo", "gpu,bdf,links\n0,0000:0c:00.0,[]\n", {{"gpu", "MI300X"}}) ==
+      "FILE: no table 'Link Type between two GPUs' of rocm-smi --showtopo, nor 'LINK TYPE TABLE' of amd-smi topology");
   const std::string xml = sample("nccl-hgx-h200.xml");
   CHECK(result_of("nccl-xml", xml + xml).find("a second document begins, 'system': import them one by one") !=
         std::string::npos);

@@ -112,6 +112,7 @@ std::string log_format(const std::string& path) {
       {"message rate (msg/s)", "ucx_perftest"},
       {"#bytes     #iterations", "perftest"},
       {"#bytes #iterations", "perftest"},
+      {"\"test_info\"", "perftest"},
       {"RocmBandwidthTest Version", "rocm-bandwidth-test"},
       {"\"coll_perf\"", "nccl-inspector"},
       {"nccl_dtype,num_gpus", "aiconfigurator"},
