@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "calibrate/import/command_lines.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/object_reader.hpp"
@@ -59,7 +60,7 @@ std::vector<NcclRank> ranks_before(const NcclRank& first) {
 
 void read_rank(const TextFile& file, NcclRun& run) {
   static const Regex rank(
-      R"(Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
+      R"(Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+(\d+)\s+)?(?:on\s+(\S+)|uses)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
   const Match match = rank.whole(said_in(file.line()));
   if (!match) file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
   const auto number = whole_number(match[1]), device = whole_number(match[5]);
@@ -78,29 +79,43 @@ void read_rank(const TextFile& file, NcclRun& run) {
 }
 
 const std::string kSize = "size", kTime = "time", kWrong = "#wrong";  // columns
+const std::string kMilli = "time(ms)";                                // of nccl-tests 1.x and of NCCL 1's own tests
 using Columns = std::vector<std::string>;  ///< e.g. size count type redop root time algbw busbw #wrong ...
+
+/// Columns of versions 1.x, "bytes N type op time algbw busbw res time algbw busbw res", by the names of today.
+/// source: NVIDIA/nccl-tests before 2.0 and NVIDIA/nccl 1.x, test/single: times are milliseconds; recalled
+void rename_old(Columns& columns) {
+  static const std::map<std::string, std::string> kNames{
+      {"bytes", kSize}, {"N", "count"}, {"op", "redop"}, {"res", "error"}, {kTime, kMilli}};
+  if (columns.size() < 2 || columns[0] != "bytes" || columns[1] != "N") return;
+  for (std::string& name : columns)
+    if (const auto now = kNames.find(name); now != kNames.end()) name = now->second;
+}
 
 /// The columns of "#  size  count  type ... time algbw busbw #wrong time algbw busbw #wrong"; empty: no such line.
 Columns head_of(const TextFile& file) {
   Columns columns = words_of(said_in(file.line()));
+  rename_old(columns);
   const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
   if (columns.empty() || columns.front() != kSize || !has("count")) return {};
   if (has("cputime")) file.fail("times of the CPU (option C of nccl-tests) are not those of a collective: not read");
-  if (!has("time")) return {};
+  if (!has("time") && !has(kMilli.c_str())) return {};
   return columns;
 }
 
 /// Leaves the file behind the line of units.
 void read_head(TextFile& file, const Columns& columns) {
-  static const std::vector<std::string> known = {"size", "count", "type",  "redop",  "root",
-                                                 "time", "algbw", "busbw", "#wrong", "error"};
+  static const std::vector<std::string> known = {"size",  "count", "type",   "redop", "root", "time",
+                                                 "algbw", "busbw", "#wrong", "error", kMilli};
   for (const std::string& name : columns)
     if (std::find(known.begin(), known.end(), name) == known.end())
       file.fail("column '" + name +
                 "' is not known: size, count, type, redop, root, time, algbw, busbw, #wrong, error");
-  if (std::count(columns.begin(), columns.end(), "time") != 2)
+  const bool old = std::count(columns.begin(), columns.end(), kMilli) > 0;
+  if (std::count(columns.begin(), columns.end(), old ? kMilli : kTime) != 2)
     file.fail("a table starts with size and has two columns time");
   for (file.next(); !file.at_end() && is_debug_line(file.line());) file.next();
+  if (old) return;  // no line of units
   file.expect_more("the line of units");
   if (file.line().find("(us)") == std::string::npos || file.line().find("(B)") == std::string::npos)
     file.fail("the line of units is due, with (B) and (us)");
@@ -149,11 +164,25 @@ void check_rate(const TextFile& file, const NcclRow& row, const NcclTiming& timi
   const auto size = decimal(row.size_B), time = decimal(timing.time), printed = decimal(rate);
   if (!size || !time || !printed || *printed < kLeast_GBps || !(*time > 0)) return;
   const double share = *printed / (*size / *time * kMicro_GBps);
-  if (share < kLow || share > kHigh)
+  if (share < kLow || share > kHigh + open_share(timing.time))
     file.fail(
         fmt::format("time {} and algbw {} do not fit size {}: columns are mixed up, or times are the CPU's "
                     "(option C of nccl-tests)",
                     timing.time, rate, row.size_B));
+}
+
+/// A size is a count of elements times their bytes, and times the ranks for some operations.
+bool is_multiple(const std::string& size, const std::string& count) {
+  const auto bytes = whole_size(size), elements = whole_size(count);
+  return !bytes || !elements || *elements == 0 || *bytes % *elements == 0;
+}
+
+/// "1.628" milliseconds are 1628.
+std::string in_micro(const TextFile& file, const std::string& milliseconds) {
+  if (is_not_available(milliseconds)) return milliseconds;
+  const auto time = decimal(milliseconds, 3);
+  if (!time) file.fail("time '" + milliseconds + "' is no number of milliseconds");
+  return fmt::format("{}", *time);
 }
 
 std::string short_text(std::size_t values, std::size_t columns) {
@@ -174,11 +203,14 @@ NcclRow read_row(const TextFile& file, const Columns& head) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i];
     if (const auto text = kTexts.find(name); text != kTexts.end()) row.*text->second = words[i];
-    if (name == kTime)
-      (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt, "", ""};
+    if (name == kTime || name == kMilli)
+      (row.out_of_place ? row.in_place : row.out_of_place) =
+          NcclTiming{name == kTime ? words[i] : in_micro(file, words[i]), std::nullopt, "", ""};
     if (name == "algbw") row.algbw = decimal(words[i]).value_or(0);
     if (name == "busbw") row.busbw = decimal(words[i]).value_or(0);
     if (name == "count" && words[i] == "0" && row.size_B != "0") file.fail("count 0 with size " + row.size_B);
+    if (name == "count" && !is_multiple(row.size_B, words[i]))
+      file.fail("size " + row.size_B + " is no multiple of count " + words[i] + ": a figure is damaged");
     if (name == "error" && !is_not_available(words[i]) && !(decimal(words[i]).value_or(-1) >= 0))
       file.fail("error '" + words[i] + "' is not a number of 0 or more");
     if (name == kWrong && !is_not_available(words[i]))
@@ -215,9 +247,6 @@ class TextReader {
       read_line();
       file_.next();
     }
-    static const Regex old_head(R"((?m)^#\s+bytes\s+N\s+type\s.*)");
-    if (runs_.empty() && old_head.find(file_.text()))
-      throw InputError(file_.path() + ": is a table of nccl-tests 1.x, which is not read: 2.0 is the oldest that is");
     if (runs_.empty())
       throw InputError(file_.path() +
                        ": is no output of nccl-tests: it has no table with the head '# size count type ... time algbw "
@@ -243,8 +272,12 @@ class TextReader {
     return said.starts_with("nThread ") || said.starts_with("Collective test starting:") || !head_of(file_).empty();
   }
   void pass_over();
+  /// Variables that a command sets, also over several lines, or an export above it.
+  void note_command();
 
   TextFile& file_;
+  std::string command_;                          ///< lines that end with a backslash
+  std::map<std::string, std::string> exported_;  ///< variables of NCCL
   std::vector<NcclRun> runs_;
   NcclRun run_;  ///< what has been said above the next table
   int passed_over_ = 0;
@@ -258,9 +291,26 @@ void TextReader::read_settings(std::string_view said) {
                 setting(run_.settings, "agg iters: ")};
 }
 
+void TextReader::note_command() {
+  static const Regex exported(R"((?:.*[$#>+]\s+)?\s*export\s.*)"), program(R"(.*\w_(?:perf|test)(?:_mpi)?(?:\s.*|))");
+  command_ += file_.line();
+  if (command_.ends_with('\\')) {
+    command_.back() = ' ';
+    return;
+  }
+  const std::string line = std::exchange(command_, "");
+  const bool runs = bool{program.whole(line)};
+  run_.typed = run_.typed || runs;
+  for (const auto& [name, value] : nccl_variables_in(line)) {
+    if (runs) run_.environment[name] = value;
+    if (exported.whole(line)) exported_[name] = value;
+  }
+}
+
 void TextReader::read_line() {
   static const Regex starting(R"(Collective test starting: (\S+)\s*)"), version(R"(nccl-tests (version .*?)\s*)");
-  static const Regex command(R"((?:.*[\s/'"])?(\w+_perf)(?:_mpi)?(?:['"]?\s.*|$))");
+  static const Regex command(R"((?:.*[\s/'"])?(\w+_(?:perf|test))(?:_mpi)?(?:['"]?\s.*|$))");
+  static const Regex compiled(R"(NCCL Tests compiled with NCCL (\d+\.\d+).*)");
   static const Regex rccl_tests(R"(rccl-tests:? [Vv]ersion:? (\S+).*)");
   static const Regex library(
       R"((?:.*\s)?(N|(R))CCL version\s*:?\s*(\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
@@ -273,15 +323,17 @@ void TextReader::read_line() {
     if (run_.version.empty() || rccl) run_.version = match[1] + "CCL " + match[3];
   }
   if (is_debug_line(file_.line())) return;
+  note_command();
   if (const Match match = starting.whole(said))
     run_.program = match[1];
   else if (const Match typed = command.whole(said);
            typed && run_.settings.empty() && !operation_of_program(typed[1]).empty())
     run_.program = typed[1];
   if (const Match match = version.whole(said)) run_.version = match[1];
+  if (const Match match = compiled.whole(said); match && run_.version.empty()) run_.version = "NCCL " + match[1];
   if (const Match match = rccl_tests.whole(said)) run_.rccl = true;
   if (said.starts_with("nThread ")) read_settings(said);
-  if (said.starts_with("Rank ") && said.find(" Pid ") != std::string_view::npos) read_rank(file_, run_);
+  if (said.starts_with("Rank ") && said.find(" device ") != std::string_view::npos) read_rank(file_, run_);
   if (said.starts_with("Out of bounds values") && said.find("FAILED") != std::string_view::npos)
     file_.fail("the program found wrong data: not a measurement");
 }
@@ -323,10 +375,20 @@ void TextReader::read_table(const Columns& columns) {
   if (file_.at_end() || !ends_table())
     run_.notes.push_back("The table of " + file_name(run_.place) +
                          " has no '# Out of bounds values' below it: more rows may be " + "missing.");
+  run_.environment.insert(exported_.begin(), exported_.end());
+  if (const auto nvls = run_.environment.extract("NCCL_NVLS_ENABLE"); nvls && nvls.mapped() == "0") run_.nvls = false;
   runs_.push_back(std::exchange(run_, {}));
 }
 
 }  // namespace
+
+double open_share(const std::string& printed) {
+  constexpr double kHalf = 0.5;
+  const std::size_t point = printed.find('.');
+  const auto digits = point == std::string::npos ? 0 : static_cast<int>(printed.size() - point - 1);
+  const auto units = decimal(printed, digits);
+  return units && *units > 0 ? kHalf / *units : 0;
+}
 
 std::vector<NcclRun> read_nccl_text(TextFile& file) { return TextReader(file).read(); }
 

@@ -42,11 +42,15 @@ struct NcclRun {
   };
   Issue issue{};
   std::optional<bool> nvls{};                        ///< what NCCL's own lines say of multicast by NVSwitch
-  std::map<std::string, std::string> environment{};  ///< other variables that they say were set, debugging aside
+  std::map<std::string, std::string> environment{};  ///< other variables that they or the command set, debugging aside
+  bool typed = false;                                ///< the command is there
   std::vector<NcclRank> ranks;                       ///< empty: not printed
   std::vector<NcclRow> rows;
   std::vector<std::string> notes;  ///< what was passed over
 };
+
+/// Share of a printed number that its last digit leaves open: 0.125 of "4".
+double open_share(const std::string& printed);
 
 /// "all_reduce" of "all_reduce_perf" or "all_reduce_perf_mpi"; empty if it is no operation that the schema has.
 std::string operation_of_program(const std::string& program);

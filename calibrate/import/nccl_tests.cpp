@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -198,9 +199,10 @@ double bus_share(const std::string& op, double n) {
 /// A printed rate is another one times a factor, but for two decimals and times of three digits.
 /// source: nccl-tests src/util.cu
 /// @param from  may be printed too, so that half a digit of it is lost times the factor
-bool is_rate(double printed, double factor, double from) {
+/// @param open  share of it that its digits leave open
+bool is_rate(double printed, double factor, double from, double open = 0) {
   constexpr double kDigit = 0.006, kShare = 0.02;
-  return std::abs(printed - factor * from) <= kDigit * (1 + factor) + kShare * factor * from;
+  return std::abs(printed - factor * from) <= kDigit * (1 + factor) + (kShare + open) * factor * from;
 }
 
 /// Size, time, algbw and busbw of a half say one thing: else a figure was damaged.
@@ -217,7 +219,9 @@ void check_columns(const NcclRow& row, const NcclTiming& timing, const std::stri
   const auto size = decimal(row.size_B), time = decimal(timing.time);
   if (!rate || !size || !time || !(*time > 0)) return;
   const double whole = *size / *time * kMicro_GBps, others = (ranks - 1) / ranks;
-  if (!is_rate(*rate, 1, whole) && !is_rate(*rate, others, whole))  // old versions leave out the part of one rank
+  const double open = open_share(timing.time);
+  if (!is_rate(*rate, 1, whole, open) &&
+      !is_rate(*rate, others, whole, open))  // old versions leave out the part of one rank
     throw InputError(fmt::format("{}: size {}, time {} and algbw {} do not fit each other: {:.3g} is due", row.place,
                                  row.size_B, timing.time, timing.rate, whole));
   const double due = bus_share(op, ranks);
@@ -246,8 +250,8 @@ std::string launch_of(const NcclRun& run) {
   const bool own = run.ranks.size() > 1 && processes.size() == run.ranks.size();
   if (gpus_per_thread ? *gpus_per_thread == 1 : own) return "process";
   if (!gpus_per_thread) return "";
-  const bool one = processes.size() == 1 && !run.ranks.front().process.empty() && threads.value_or(1) == 1;
-  return one && *gpus_per_thread == static_cast<int>(run.ranks.size()) ? "single_process" : "";
+  const bool one = processes.size() == 1 && threads.value_or(1) == 1;
+  return one && !run.ranks.empty() && *gpus_per_thread == static_cast<int>(run.ranks.size()) ? "single_process" : "";
 }
 
 std::string launch_of(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
@@ -386,7 +390,7 @@ void note_settings(const NcclRun& run, const std::optional<bool>& off, RecordBui
 
 std::string operation_of_program(const std::string& program) {
   for (const std::string& op : kOps)
-    if (program == op || program.starts_with(op + "_perf")) return op;
+    if (program == op || program.starts_with(op + "_perf") || program == op + "_test") return op;
   return "";
 }
 
@@ -420,12 +424,56 @@ struct Shared {
   const ImportRequest& request;
   Json forced;
   PrintedBuses buses{};
-  int runs = 0;           ///< that gave points
-  bool forecast = false;  ///< one of them at least
+  std::optional<NcclRun> before{};  ///< the run before
+  int runs = 0;                     ///< that gave points
+  bool forecast = false;            ///< one of them at least
 };
+
+/// Algorithm and protocol that options or variables force; a record with runs of other variables would mix them as
+/// repetitions.
+/// @throws InputError  variables of another run differ, or what an option says
+Json forced_in(const NcclRun& run, Shared& shared) {
+  const auto differ = [](const NcclRun& a, const NcclRun& b) {
+    for (const auto& [name, value] : a.environment) {
+      const auto other = b.environment.find(name);
+      if (other == b.environment.end() ? b.typed : other->second != value) return name + "=" + value;
+    }
+    return std::string();
+  };
+  std::string text = shared.before ? differ(run, *shared.before) : "";
+  if (shared.before && text.empty()) text = differ(*shared.before, run);
+  if (!text.empty())
+    throw InputError(run.place + ": not with the same variables of NCCL as the run of " + shared.before->place + " (" +
+                     text + "): import them one by one");
+  shared.before = run;
+  Json forced = shared.forced;
+  const auto add = [&](const char* key, const char* variable, const std::map<std::string, std::string>& names) {
+    const auto set = run.environment.find(variable);
+    std::string name = set == run.environment.end() ? "" : set->second;
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto known = names.find(name);
+    if (known == names.end()) return;
+    if (forced.contains(key) && forced[key] != known->second)
+      throw InputError(fmt::format("option {}: {} says {}={}", key, run.place, variable, set->second));
+    forced[key] = known->second;
+  };
+  // source: NCCL documentation, NCCL_ALGO and NCCL_PROTO: one name of several, whatever its case
+  add("algorithm", "NCCL_ALGO",
+      {{"ring", "ring"},
+       {"tree", "tree"},
+       {"collnetchain", "collnet_chain"},
+       {"nvls", "nvls"},
+       {"nvlstree", "nvls_tree"},
+       {"pat", "pat"}});
+  add("protocol", "NCCL_PROTO", {{"ll", "LL"}, {"ll128", "LL128"}, {"simple", "Simple"}});
+  return forced;
+}
 
 void add_run(const NcclRun& run, const std::string& path, Shared& shared, RecordBuilder& record) {
   const ImportRequest& request = shared.request;
+  const Json forced = forced_in(run, shared);
+  if (forced.empty())
+    record.note("assumed: NCCL chose algorithm and protocol; the program does not print NCCL_ALGO and NCCL_PROTO.");
   if (!run.version.empty()) record.environment("version", run.version, path);
   const auto library = option_choice(request, "library", libraries().names());
   library ? record.library(*library) : note_library(run, record);
@@ -448,7 +496,7 @@ void add_run(const NcclRun& run, const std::string& path, Shared& shared, Record
   check_columns(run, common);
   const std::string launch = launch_of(run, option_choice(request, "launch", launch_kinds()), record);
   if (!launch.empty()) common["launch"] = launch;
-  common.update(shared.forced);
+  common.update(forced);
   Rows rows(common, record);
   for (const NcclRow& row : run.rows) rows.add(row);
   ++shared.runs;
@@ -475,8 +523,6 @@ Json NcclTests::run(const ImportRequest& request) const {
   record.note(option_text(request, "gpus")
                   ? "gpus: said by option gpus, in rank order."
                   : "assumed: printed device n is gpu<n> of the topology; option gpus says otherwise.");
-  if (forced.empty())
-    record.note("assumed: NCCL chose algorithm and protocol; the program does not print NCCL_ALGO and NCCL_PROTO.");
   Shared shared{request, forced};
   for (const std::string& path : request.files) add_file(path, shared, record);
   return record.json();

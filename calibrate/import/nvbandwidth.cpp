@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/import/command_lines.hpp"
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -20,8 +22,6 @@
 
 namespace linkcast {
 namespace {
-
-// Output of nvbandwidth, text or JSON (-j), in one shape.
 
 // JSON of nvbandwidth -j: {"nvbandwidth": {"version", "testcases": [{"name", "status", "bandwidth_description",
 // "bandwidth_matrix", "sum"}], ...}}. Keys that are not needed are passed over.
@@ -43,6 +43,7 @@ struct NvbandwidthTest {
 
 struct NvbandwidthLog {
   std::string version;
+  std::optional<std::string> buffer_MiB{};                 ///< of -b in a command above
   std::vector<std::pair<std::string, std::string>> facts;  ///< driver, CUDA: key of the record, value as printed
   std::vector<std::string> gpus;                           ///< names, by printed number
   std::vector<std::string> buses{};                        ///< of them; empty: not printed
@@ -138,6 +139,25 @@ void pass_over(const TextFile& file, NvbandwidthLog& log) {
         fmt::format("Passed over between the tests, line {}: '{}'.", file.number(), file.line().substr(0, kShown)));
 }
 
+/// SUM below a matrix that is the only one of its test: what its cells add up to.
+void check_sum(const TextFile& file, const NvbandwidthLog& log, const std::string& name) {
+  static const Regex line(R"(SUM (\w+) ([0-9.]+)\s*)");
+  const Match match = line.whole(file.line());
+  if (!match || match[1] != name || log.tests.back().name != name || log.tests.back().matrices.size() != 1) return;
+  double sum = 0, lost = 0;
+  constexpr double kDigit = 0.005, kShare = 1e-3;  // source: cells have two decimals
+  for (const auto& row : log.tests.back().matrices.front().cells)
+    for (const std::string& cell : row) {
+      const auto value = decimal(cell);
+      if (!is_not_available(cell) && value.value_or(0) <= 0) return;  // said with its place
+      sum += value.value_or(0);
+      lost += kDigit;
+    }
+  const auto printed = decimal(match[2]);
+  if (printed && std::abs(*printed - sum) > lost + kDigit + kShare * *printed)
+    file.fail(fmt::format("SUM is {}, the cells of {} add up to {:.2f}: a figure is damaged", match[2], name, sum));
+}
+
 /// One line of a test, or its whole matrix.
 void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
   static const Regex waived(R"((?i)\s*waived\b\s*:?\s*(?:(\w+_\w+)\b)?.*)");  // newer versions say why
@@ -152,7 +172,9 @@ void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
   if (error.whole(file.line())) file.fail("test " + name + " failed: " + file.line());
   if ((match = waived.whole(file.line())))
     test_named(log, match.has(1) && !match[1].empty() ? match[1] : name, place).waived = true;
-  else if (!statistic.whole(file.line()))
+  else if ((match = statistic.whole(file.line())))
+    check_sum(file, log, name);
+  else
     pass_over(file, log);
   file.next();
 }
@@ -215,16 +237,24 @@ void read_tests(TextFile& file, NvbandwidthLog& log) {
   }
 }
 
+/// source: NVIDIA/nvbandwidth README: -b, --bufferSize in MiB
+std::optional<std::string> buffer_in(const TextFile& file) {
+  static const Regex argument(R"(\s(?:-b|--bufferSize)[ =]?(\d{1,6})\b)");
+  return said_by_commands(file, "nvbandwidth", argument);
+}
+
 /// Rows without numbers in front; a cell that was not run is "N/A".
 /// @throws InputError  file and line
 std::vector<NvbandwidthLog> read_nvbandwidth_text(TextFile& file) {
   file.strip_launchers();
+  const auto buffer = buffer_in(file);
   std::vector<NvbandwidthLog> logs;
   do {
     NvbandwidthLog log;
     read_header(file, log);
     read_tests(file, log);
     if (!file.other_processes().empty()) log.notes.push_back(file.other_processes());
+    log.buffer_MiB = buffer;
     logs.push_back(std::move(log));
   } while (!file.at_end());
   return logs;
@@ -482,6 +512,11 @@ void Tests::add(const NvbandwidthTest& test) {
 /// The size of a copy, or an error where the default of that version is not certain.
 std::int64_t buffer_of(const ImportRequest& request, const NvbandwidthLog& log, RecordBuilder& record) {
   if (const auto said = option_bytes(request, "buffer")) return *said;
+  if (const auto said = whole_number(log.buffer_MiB.value_or("")); said && *said > 0) {
+    constexpr std::int64_t kMiB_B = 1048576;
+    record.note(fmt::format("Copies are {} MiB, as the command line says (-b).", *said));
+    return *said * kMiB_B;
+  }
   int major = 0, minor = 0;
   const bool read = std::sscanf(log.version.c_str(), "%d.%d", &major, &minor) == 2;
   if (!log.version.empty() && (!read || (major == 0 && minor < kMinorOfBuffer)))
@@ -540,7 +575,10 @@ Json Nvbandwidth::run(const ImportRequest& request) const {
     const auto jsons = json_of_log(file, "nvbandwidth");
     if (jsons.empty())
       for (NvbandwidthLog& log : read_nvbandwidth_text(file)) logs.push_back(std::move(log));
-    for (const Json& json : jsons) logs.push_back(read_nvbandwidth_json(json, file));
+    for (const Json& json : jsons) {
+      logs.push_back(read_nvbandwidth_json(json, file));
+      logs.back().buffer_MiB = buffer_in(file);
+    }
     paths.resize(logs.size(), path);
   }
   RecordBuilder record(request, "nvbandwidth", "nvbandwidth", holds_copies(logs) ? "back_to_back" : "single");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/import/command_lines.hpp"
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -310,6 +311,16 @@ void add_table(const ImportRequest& request, const std::string& path, const OsuT
                     : "assumed: " + log.program->name + " had its default window of 64 messages; it is not printed.");
 }
 
+/// The number of ranks that a command line gives its launcher is that of the options.
+void check_ranks(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
+  static const Regex ranks(R"(\s(?:-np|-n|--np|--ntasks)[ =](\d{1,6})\s.*osu_)");
+  const auto said = said_by_commands(file, "osu_\\w+", ranks);
+  const auto due = static_cast<std::int64_t>(gpus_of(request, log).size()) * option_count(request, "nodes").value_or(1);
+  if (said && whole_size(*said) != due)
+    throw InputError(
+        fmt::format("option gpus: {} ranks with nodes, {} says {} in the command line", due, file.path(), *said));
+}
+
 /// Latencies, bandwidths and collectives are timed differently.
 std::string kind_of(const OsuProgram& program) {
   return !program.op.empty() ? "osu-collectives" : program.latency ? "osu-latency" : "osu-bandwidth";
@@ -333,6 +344,7 @@ Json Osu::run(const ImportRequest& request) const {
                          "one call: import them one by one");
       kind = its;
       any = true;
+      if (!log->program->op.empty()) check_ranks(request, file, *log);
       tables.emplace_back(path, *log);
     }
     if (!any) throw InputError(path + ": is no output of OSU micro-benchmarks: no line '# OSU MPI ... Test v...'");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/import/command_lines.hpp"
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
@@ -294,6 +295,20 @@ void Matrices::add(const TextFile& file, const P2pRun& run) {
   for (const P2pMatrix& matrix : run.matrices) add(file, run, matrix);
 }
 
+/// source: NVIDIA/cuda-samples p2pBandwidthLatencyTest.cu: --sm_copy, --numElems=
+void read_command(const TextFile& file, PrintedRun& settings, RecordBuilder& record) {
+  static const Regex kernels(R"(\s-{1,2}(sm_copy)\b)"), elements(R"(\s-{1,2}numElems[ =](\d{1,9})\b)");
+  const auto note = [&](const std::string& what) { record.note(what + ", as the command line says."); };
+  if (!settings.engine && said_by_commands(file, "p2pBandwidthLatencyTest", kernels)) {
+    settings.engine = CopyUnit::kSm;
+    note("Kernels moved the data");
+  }
+  if (const auto said = said_by_commands(file, "p2pBandwidthLatencyTest", elements); said && !settings.elements) {
+    settings.elements = whole_size(*said);
+    note("Copies of bandwidths are " + *said + " ints");
+  }
+}
+
 class P2pBandwidthLatencyTest final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override {
@@ -307,16 +322,19 @@ class P2pBandwidthLatencyTest final : public Importer {
 
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     RecordBuilder record(request, "p2p-bandwidth-latency-test", "p2p_copy", "back_to_back");
-    const PrintedRun settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
-                              option_spelled<CopyUnit>(request, "engine"),
-                              option_second(request, "access", "all", "none")};
+    PrintedRun settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
+                        option_spelled<CopyUnit>(request, "engine"), option_second(request, "access", "all", "none")};
     record.source("p2pBandwidthLatencyTest of the CUDA samples, version not printed");
     record.method("statistic", "printed means of one queue of copies");
     record.method("clock", "GPU events around a queue of copies: time per copy, not a one-way latency");
     Matrices matrices(request, settings, record);
     for (const std::string& path : request.files) {
       TextFile file(path);
-      for (const P2pRun& run : read_p2p_runs(file)) matrices.add(file, run);
+      const auto runs = read_p2p_runs(file);
+      const PrintedRun before = settings;
+      read_command(file, settings, record);
+      for (const P2pRun& run : runs) matrices.add(file, run);
+      settings = before;
       if (!file.other_processes().empty()) record.note(file.other_processes());
     }
     return record.json();
