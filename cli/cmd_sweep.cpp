@@ -12,7 +12,7 @@ constexpr int kMostJobs = 4096;
 struct SweepOptions {
   std::string study, out, scheduler;
   int jobs = 0;
-  bool resume = false, dry_run = false, json = false, plots = false, parquet = false, table = false;
+  bool resume = false, dry_run = false, json = false, table_only = false, table = false;
 };
 
 std::vector<std::string> arguments_of(const SweepOptions& o) {
@@ -23,8 +23,7 @@ std::vector<std::string> arguments_of(const SweepOptions& o) {
   if (o.resume) arguments.emplace_back("--resume");
   if (o.dry_run) arguments.emplace_back("--dry-run");
   if (o.json) arguments.emplace_back("--json");
-  if (o.plots) arguments.emplace_back("--plots");
-  if (o.parquet) arguments.emplace_back("--parquet");
+  if (o.table_only) arguments.emplace_back("--table-only");
   arguments.insert(arguments.end(), {"--", o.study});
   return arguments;
 }
@@ -42,8 +41,7 @@ void add_sweep(CLI::App& app, Context& context) {
       ->excludes(jobs);
   command->add_option("--out", o->out, "folder of the results (default: <name of the study>.sweep)");
   command->add_flag("--resume", o->resume, "go on with what the folder's journal holds");
-  command->add_flag("--plots", o->plots, "also draw the plots and a page");
-  command->add_flag("--parquet", o->parquet, "also write table.parquet, with the Python package pyarrow");
+  command->add_flag("--table-only", o->table_only, "no plots, page and table.parquet, which cost a second and more");
   command->add_flag("--dry-run", o->dry_run, "only print the scenarios, one query a line");
   command->add_flag("--json", o->json, "one JSON object on stdout at the end: the folder and what is in it");
   command->footer(

@@ -1,4 +1,4 @@
-// JSON of NVIDIA's UFM: ufmRest/resources/links, and beside it resources/systems and resources/ports.
+// JSON of NVIDIA's UFM: ufmRest/resources/links, with it resources/systems and resources/ports.
 // source: NVIDIA UFM Enterprise REST API, Links, Systems and Ports; recalled, no file of UFM's own was at hand
 #include <optional>
 #include <set>

@@ -132,7 +132,7 @@ std::optional<Words> Unwrapper::joined(const std::vector<std::size_t>& lines, co
   return found;
 }
 
-/// @param at  line of the head. Nothing changes where one line of the table fits in no way, or in two.
+/// @param at  line of the head. Nothing changes where one line of the table does not fit, or fits twice.
 void Unwrapper::read_table(std::size_t at) {
   auto pieces = lines_before(at, "GPU0");
   const auto words =

@@ -28,7 +28,7 @@ class Sweep(Answer):
     table: str
     scenarios: int
     errors: int
-    folder: Path  #: of journal and table.csv; of plots and report.html
+    folder: Path  #: of journal, table.csv, plots and report.html
 
     def __init__(self, raw: dict[str, Any], folder: Path):
         super().__init__(raw)
@@ -72,19 +72,18 @@ def _file_of(content: Any, name: str) -> Iterator[str]:
 
 
 def sweep(study: File | Mapping[str, Any], out: File | None = None, *, jobs: int | None = None, resume: bool = False,
-          scheduler: str = "", plots: bool = False, parquet: bool = False) -> Sweep:
+          scheduler: str = "", table_only: bool = False) -> Sweep:
     """Every combination of a study's axes, as one table.
 
     @param study  a file, or what it would hold (docs/sweep.md). @param out  folder of the results (default: NAME.sweep)
     @param jobs  processes (default: one a core). @param resume  go on with what the folder's journal holds
-    @param scheduler  address of a Dask scheduler instead. @param plots  also draws them, and a page
-    @param parquet  also writes table.parquet
+    @param scheduler  address of a Dask scheduler instead. @param table_only  no plots, page and table.parquet
     @returns  also where scenarios have errors: `errors` counts them"""
     if isinstance(study, Mapping):
         with _file_of({"schema": "linkcast/study/1", **study}, "study.json") as path:
-            return sweep(path, out if out is not None else f"{study.get('name')}.sweep", jobs=jobs, resume=resume, scheduler=scheduler, plots=plots,
-                         parquet=parquet)
-    words = ["sweep", "--json", *["--resume"] * resume, *["--plots"] * plots, *["--parquet"] * parquet]
+            return sweep(path, out if out is not None else f"{study.get('name')}.sweep", jobs=jobs, resume=resume, scheduler=scheduler,
+                         table_only=table_only)
+    words = ["sweep", "--json", *["--resume"] * resume, *["--table-only"] * table_only]
     words += [f"--out={os.fspath(out)}"] if out is not None else []
     words += [f"--jobs={jobs}"] * (jobs is not None) + [f"--scheduler={scheduler}"] * bool(scheduler)
     text, _, _ = engine.command(*words, "--", os.fspath(study), good=(0, HOLDS_ERRORS))

@@ -2,7 +2,7 @@
 """Instructions of fixed work, commit by commit, in counts.jsonl: a count has no noise, so that 3 % more is a change of the program.
 
     counts.py [PROGRAM] [--only WORD]    the gate: valgrind's counts against the last line of the file; exit code 4 if one is more than 1.03
-                                         times, or if the file and the cases differ; 77 without valgrind, or with other tools than the file's
+                                         times, or if the file and the cases differ; 77 without valgrind, or with other tools than the file names
     counts.py PROGRAM --record WHY       appends a line: what is counted today is meant
     counts.py --page [--update]          the table of docs/performance.md is what the file says
 
@@ -39,7 +39,7 @@ def tools(program: Path) -> dict[str, str]:
         says = re.search(pattern, subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         return says[1] if says else ""
     return {"compiler": found(r"\]\s+((?:GCC|clang)\b.*)", "readelf", "-p", ".comment", str(program)), "libc": found(r"(\d+\.\d+)$", "getconf", "GNU_LIBC_VERSION"),
-            "valgrind": found(r"-(.*)", "valgrind", "--version")}
+            "valgrind": found(r"-(.*)", "valgrind", "--version"), "processor": found(r"model name\s*: (.*)", "cat", "/proc/cpuinfo")}  # the C library picks its loops by it
 
 
 def counted(program: Path, only: str) -> Counts:

@@ -96,7 +96,7 @@ class Installed(InFolder):
         self.assertEqual((done.returncode, done.stdout), (0, "page.html: 1 section\n"), done.stderr)
         study = {"schema": "linkcast/study/1", "name": "x", "axes": {"size_B": ["1KiB", "1MiB"]},
                  "query": {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1"}}
-        done = self.ask(prefix, "sweep", str(self.write("study.json", study)), "--plots")
+        done = self.ask(prefix, "sweep", str(self.write("study.json", study)))
         self.assertEqual((done.returncode, done.stdout), (0, "x.sweep/table.csv: 2 scenarios, 0 errors\n"), done.stderr)
         self.assertTrue((self.folder / "x.sweep" / "report.html").is_file())
         done = self.ask(prefix, "wiring", "--platform", "v100-dgx1", "--steps", "1", "--mix", "8", "--json")

@@ -340,7 +340,7 @@ class Studies(InFolder):
              "axes": {"size_B": ["1KiB", "1MiB"]}}
 
     def test_sweep(self):
-        done = linkcast.sweep(self.STUDY, self.folder / "dict", plots=True)
+        done = linkcast.sweep(self.STUDY, self.folder / "dict")
         self.assertTrue((done.folder / "report.html").is_file())
         self.assertEqual((done.scenarios, done.errors, done.folder), (2, 0, self.folder / "dict"))
         expected = linkcast.batch([{**self.STUDY["query"], "size_B": size} for size in (2**10, 2**20)])

@@ -73,7 +73,7 @@ TEST_CASE("titles with writes: the row pushes 160 MB", "[unit][import]") {
   CHECK_FALSE(has_note(m, "assumed: the printed row is the target"));
 }
 
-TEST_CASE("p2pBandwidthLatencyTest: the GPU of a row may access that of a column, or not, each way by itself",
+TEST_CASE("p2pBandwidthLatencyTest: the GPU of a row may access that of a column, or not, each direction by itself",
           "[unit][import]") {
   std::string text = text_of_file(sample_path(kWrites));
   const std::string row = "     0\t     1     1     1     1";

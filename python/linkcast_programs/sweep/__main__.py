@@ -17,7 +17,7 @@ from .journal import Journal, Part, Rows
 from .local_workers import LocalWorkers
 from .progress import ClusterGone, Interrupts, Progress
 from .questions import check_questions, refuse_long_sweep
-from .results import Wanted, check_parquet, write_results
+from .results import Wanted, has_parquet, write_results
 from .study import Study, chunks_of, read_study
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--scheduler")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--plots", action="store_true")
-    parser.add_argument("--parquet", action="store_true")
+    parser.add_argument("--table-only", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)
@@ -104,7 +103,7 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
             run_rest(study, waiting, workers, journal, interrupts)
         errors = write_results(study, journal, identity, folder,
                                [options.program, "--data-dir", options.data_dir],
-                               Wanted(options.plots, options.parquet, options.json))
+                               Wanted(not options.table_only, not options.table_only and has_parquet(), options.json))
         return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:
         return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))
@@ -126,8 +125,6 @@ def main() -> int:
             for scenario in study.scenarios:
                 print(json.dumps({"id": scenario.number, **study.query_of(scenario)}))
             return 0
-        if options.parquet:
-            check_parquet()
         return run_study(study, options, interrupts)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -46,15 +46,17 @@ def _text_of(cell: Any) -> str | None:
 @dataclass
 class Wanted:
     """What a sweep makes of its table: pictures and page, the table once more with types, the summary on standard output."""
-    plots: bool = False
-    parquet: bool = False
-    json: bool = False
+    plots: bool
+    parquet: bool
+    json: bool
 
 
-def check_parquet() -> None:
-    """@raises InputError  what writes it is not there"""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise InputError("--parquet: the Python package pyarrow is not installed (pip install pyarrow)")
+def has_parquet() -> bool:
+    """Says so if what writes it is not there."""
+    there = importlib.util.find_spec("pyarrow") is not None
+    if not there:
+        print("warning: the Python package pyarrow is not installed (pip install pyarrow): no table.parquet", file=sys.stderr)
+    return there
 
 
 def _write_parquet(file: IO[bytes], rows: IO[bytes], columns: list[str], types: dict[str, type]) -> None:
