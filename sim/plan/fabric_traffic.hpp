@@ -15,7 +15,7 @@ struct FabricPart {
   std::vector<double> work_B{};                ///< of the plan's activities
   std::vector<std::pair<int, double>> busy{};  ///< by link of the fabric: part of moving_s, on the routes as planned
 };
-/// Empty where the fabric routes otherwise, or the plan moves nothing over it.
+/// Without crossings where its routes stay as planned; empty where the fabric routes otherwise.
 FabricPart fabric_part(const Cluster& machine, const Plan& plan);
 
 class FabricTraffic {
@@ -24,25 +24,34 @@ class FabricTraffic {
   explicit FabricTraffic(const Cluster& machine);
 
   struct Entered {
-    int number = 0;  ///< to leave by
+    int number = -1;  ///< to leave by
     /// By activity: keys of the fabric that replace those planned; empty: all is as planned.
     std::vector<std::vector<Use>> uses{};
   };
-  /// One more begins. While no link has to carry more than fits, its routes are as planned; else they settle for
-  /// links as busy as the others would keep them alone. Those keep their routes.
-  Entered enter(const FabricPart& part);
+  /// These begin together. While no link between switches has to carry more than fits, routes are as planned; else they
+  /// settle for links as busy as all others would keep them alone, where that is better. What runs keeps its routes.
+  /// @returns  in the same order
+  std::vector<Entered> enter(const std::vector<const FabricPart*>& parts);
   void leave(int number);
 
  private:
   static constexpr int kNone = -1;
+  Entered enter(const FabricPart& part);
+  [[nodiscard]] double busy_meanwhile(int link, double moving_s) const;
+  [[nodiscard]] double busiest(const std::vector<std::pair<int, double>>& busy, double moving_s) const;
   [[nodiscard]] bool waits(const FabricPart& part) const;
   std::vector<std::vector<Use>> settle(const FabricPart& part);
 
   const Cluster& machine_;
-  std::vector<double> busy_;  ///< by link of the fabric: part of their time, of all that run
-  std::vector<int> place_;    ///< by link: in the uses that settle, or kNone
-  std::vector<std::vector<std::pair<int, double>>> running_;  ///< by number
-  std::vector<int> free_;                                     ///< numbers
+  std::vector<double> busy_;    ///< by link of the fabric: part of their time, of all that run
+  std::vector<double> busy_s_;  ///< likewise, in seconds
+  std::vector<int> place_;      ///< by link: in the uses that settle, or kNone
+  struct Running {
+    double moving_s = 0;
+    std::vector<std::pair<int, double>> busy{};
+  };
+  std::vector<Running> running_;  ///< by number
+  std::vector<int> free_;         ///< numbers
 };
 
 /// Whether a key is of a link that adaptive routing chose, which settled uses replace.

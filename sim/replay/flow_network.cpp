@@ -145,7 +145,14 @@ long FlowNetwork::start_prepared(int prepared) {
     if (!one.behind) one.behind = std::make_unique<Known>(made(one.op, true));
     known = one.behind.get();
   }
-  start_activities(tickets_, *known);
+  const bool on_fabric = !known->on_fabric.busy.empty();
+  if (on_fabric && !known->queues) {
+    waiting_.push_back({tickets_, known});
+  } else {
+    activities::FabricTraffic::Entered routed;
+    if (on_fabric) routed = traffic_->enter({&known->on_fabric}).front();
+    start_activities(tickets_, *known, routed);
+  }
   return tickets_++;
 }
 
@@ -161,7 +168,21 @@ int FlowNetwork::common_limit(const activities::OwnLimit& limit) {
   return known != common_limits_.end() ? known->second : common_limits_[limit.key] = add_limit(limit);
 }
 
-void FlowNetwork::start_activities(long ticket, Known& known) {
+void FlowNetwork::start_waiting() {
+  if (waiting_.empty()) return;
+  std::vector<const activities::FabricPart*> parts;
+  for (const Waiting& one : waiting_) parts.push_back(&one.known->on_fabric);
+  const std::vector<activities::FabricTraffic::Entered> routed = traffic_->enter(parts);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) start_activities(waiting_[i].ticket, *waiting_[i].known, routed[i]);
+  waiting_.clear();
+}
+
+double FlowNetwork::next_event_s() {
+  start_waiting();
+  return engine_.next_event_s();
+}
+
+void FlowNetwork::start_activities(long ticket, Known& known, const activities::FabricTraffic::Entered& routed) {
   if (free_.empty()) {
     free_.push_back(static_cast<int>(running_.size()));
     running_.emplace_back();
@@ -172,12 +193,7 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   running.ticket = ticket;
   running.activities = static_cast<int>(known.plan.activities.size());
   running.own_limits.clear();
-  running.on_fabric = -1;
-  activities::FabricTraffic::Entered routed;
-  if (!known.on_fabric.crossings.empty()) {
-    routed = traffic_->enter(known.on_fabric);
-    running.on_fabric = routed.number;
-  }
+  running.on_fabric = routed.number;
   limits_.clear();
   for (const activities::OwnLimit& limit : known.plan.own_limits) {
     limits_.push_back(limit.common ? common_limit(limit) : add_limit(limit));
@@ -214,6 +230,7 @@ void FlowNetwork::take_routes(const std::vector<Use>& routes) {
 
 void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
+  start_waiting();
   engine_.advance(to_s);
   for (const int handle : engine_.ended()) {
     if (record_) record_->end(handle, engine_.now_s());

@@ -77,7 +77,7 @@ class FlowNetwork : public ReplayNetwork {
   long start(const NetworkOp& op) final { return start_prepared(prepare(op)); }
   int prepare(const NetworkOp& op) final;
   long start_prepared(int prepared) final;
-  double next_event_s() final { return engine_.next_event_s(); }
+  double next_event_s() final;
   void advance(double to_s, std::vector<long>& ended) final;
   [[nodiscard]] std::vector<LinkUse> link_use() final;
   [[nodiscard]] Json warnings() const final { return warnings_; }
@@ -120,7 +120,8 @@ class FlowNetwork : public ReplayNetwork {
   void scale(activities::Plan& plan, double size_B) const;
   [[nodiscard]] bool finds_queue_held(const Known& known);
   void number(Known& known);
-  void start_activities(long ticket, Known& known);
+  void start_waiting();
+  void start_activities(long ticket, Known& known, const activities::FabricTraffic::Entered& routed);
   void take_routes(const std::vector<Use>& routes);
   int add_limit(const activities::OwnLimit& limit);
   int common_limit(const activities::OwnLimit& limit);
@@ -140,6 +141,11 @@ class FlowNetwork : public ReplayNetwork {
   std::vector<Prepared> prepared_;
   std::vector<Running> running_;  ///< places that operations take one after the other
   std::vector<int> free_;         ///< of these
+  struct Waiting {
+    long ticket = 0;
+    Known* known = nullptr;
+  };
+  std::vector<Waiting> waiting_;  ///< begin at this moment, when all that do are known: their routes settle together
   std::vector<int> place_of_;     ///< in running_, by handle of an activity
   std::vector<int> handles_;      ///< of the operation that starts
   std::vector<int> limits_;       ///< of it: constraints of the engine

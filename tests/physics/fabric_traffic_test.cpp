@@ -62,7 +62,8 @@ TEST_CASE("who comes to a full fabric takes detours, and all bytes still pass bo
   int detoured = 0;
   for (int port = 0; port < 32; ++port) {
     const Plan plan = crossing(port);
-    const FabricTraffic::Entered entered = traffic.enter(fabric_part(machine(), plan));
+    const activities::FabricPart part = fabric_part(machine(), plan);
+    const FabricTraffic::Entered entered = traffic.enter({&part}).front();
     numbers.push_back(entered.number);
     if (entered.uses.empty()) continue;
     ++detoured;
@@ -77,7 +78,34 @@ TEST_CASE("who comes to a full fabric takes detours, and all bytes still pass bo
   CHECK(detoured >= 28);  // two fill the two cables
   // all have gone: the next finds the fabric empty
   for (const int number : numbers) traffic.leave(number);
-  CHECK(traffic.enter(fabric_part(machine(), crossing(0))).uses.empty());
+  const activities::FabricPart part = fabric_part(machine(), crossing(0));
+  CHECK(traffic.enter({&part}).front().uses.empty());
+}
+
+TEST_CASE("a short call sends no long one on detours", "[physics]") {
+  Plan call = crossing(1);
+  call.alone_s /= 1000;
+  call.activities.front().work_B /= 1000;
+  FabricTraffic traffic(machine());
+  const activities::FabricPart brief = fabric_part(machine(), call), full = fabric_part(machine(), crossing(2)),
+                               longer = fabric_part(machine(), crossing(0));
+  traffic.enter({&full});  // one of the two cables
+  traffic.enter({&brief});
+  CHECK(traffic.enter({&longer}).front().uses.empty());
+}
+
+TEST_CASE("routes that stay as planned count for others", "[physics]") {
+  FabricTraffic traffic(machine());
+  std::vector<activities::FabricPart> fixed;
+  for (int port = 1; port < 5; ++port) {
+    Plan plan = crossing(port);
+    plan.crossings.clear();
+    fixed.push_back(fabric_part(machine(), plan));
+  }
+  const activities::FabricPart one = fabric_part(machine(), crossing(0));
+  const auto entered = traffic.enter({&one, &fixed[0], &fixed[1], &fixed[2], &fixed[3]});
+  CHECK_FALSE(entered.front().uses.empty());
+  for (std::size_t i = 1; i < entered.size(); ++i) CHECK(entered[i].uses.empty());
 }
 
 TEST_CASE("plans that begin together share the fabric evenly", "[physics]") {

@@ -234,6 +234,24 @@ TEST_CASE("replay over nodes: rings side by side share detours", "[replay]") {
   const double direct = 1.0 * kNodes * kGpus / kCables, all = direct / (kGroups - 1);
   CHECK(together_s > all * alone_s * 0.9);
   CHECK(together_s < 2 * alone_s);
+  // predict says the same of some of them, in any order
+  Json others = Json::array();
+  std::vector<std::vector<int>> some = {{1, kGpus + 1}};
+  for (int node = kNodes - 1; node >= 0; --node) {
+    others.push_back({{"op", "all_gather"}, {"size_B", 1e9}, {"gpus", {0}}, {"nodes", {node, kNodes + node}}});
+    some.insert(some.begin() + 1, {node * kGpus, (kNodes + node) * kGpus});
+  }
+  const Json answer = ask({{"kind", "collective"},
+                           {"platform", "alps"},
+                           {"op", "all_gather"},
+                           {"size_B", 1e9},
+                           {"nodes", 2},
+                           {"gpus", {1}},
+                           {"with", others},
+                           {"edits", {"fabric dragonfly:nodes=128,groups=16,global_links=2"}}});
+  double longest_s = answer["time_s"].get<double>();
+  for (const Json& other : answer["others"]) longest_s = std::max(longest_s, other["time_s"].get<double>());
+  CHECK_THAT(of_groups_s(request, "all_gather", some), WithinRel(longest_s, 2e-3));
   // two fill the direct cables
   CHECK_THAT(of_groups_s(request, "all_gather", {pairs[0], pairs[1]}), WithinRel(alone_s, 0.05));
 }
