@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <string_view>
 
+#include "sim/base/input_error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/edit.hpp"
 #include "sim/machine/gpu_names.hpp"
@@ -12,21 +14,34 @@
 namespace linkcast::cli {
 namespace {
 
+constexpr std::size_t kMostCommas = 8;  // source: ours, in the name of a file within a list
+
+/// Behind blanks and "--".
+std::string_view verb_and_rest(const std::string& edit) {
+  return std::string_view(edit).substr(std::min(edit.find_first_not_of(" -"), edit.size()));
+}
+
 bool begins_edit(const std::string& piece) {
   return std::any_of(edit_verbs().begin(), edit_verbs().end(),
-                     [&](const std::string& verb) { return piece.starts_with(verb + " "); });
+                     [&](const std::string& verb) { return verb_and_rest(piece).starts_with(verb + " "); });
+}
+
+/// Keys of a network follow each other behind commas; no other edit has some.
+bool may_have_commas(const std::string& edit) {
+  return verb_and_rest(edit).starts_with("fabric") || verb_and_rest(edit).starts_with("network");
 }
 
 /// Not a GPU, a size or a number, which are more of the element before.
 bool begins_job(const std::string& piece) {
-  if (piece.empty() || std::isdigit(static_cast<unsigned char>(piece.front())) != 0) return false;
+  if (std::isdigit(static_cast<unsigned char>(piece.front())) != 0) return false;
   return !read_gpu_text(query::at_colons(piece).front());
 }
 
 /// Whether a piece behind a comma is an element by itself.
 bool begins_element(const std::string& type, const std::string& piece) {
-  if (type == "EDIT") return begins_edit(piece);
   if (type == "KEY=VALUE") return piece.find('=') != std::string::npos;
+  if (piece.empty()) return true;
+  if (type == "EDIT") return begins_edit(piece);
   if (type.find("JOB") != std::string::npos || type.find("GPUS") != std::string::npos) return begins_job(piece);
   return true;
 }
@@ -34,6 +49,32 @@ bool begins_element(const std::string& type, const std::string& piece) {
 bool is_file(const std::string& name) {
   std::error_code no_name;  // too long for one
   return std::filesystem::exists(name, no_name);
+}
+
+/// @param last  where the last piece of the text begins: the GPUs that may stand behind a name are behind a colon of it
+bool begins_with_file(const std::string& text, std::size_t last) {
+  if (is_file(text)) return true;
+  for (std::size_t colon = text.find(':', last); colon != std::string::npos; colon = text.find(':', colon + 1))
+    if (is_file(text.substr(0, colon))) return true;
+  return false;
+}
+
+/// Pieces at the commas of a list. Commas in the name of a file that exists part nothing, and the longest name counts.
+std::vector<std::string> pieces_of(const std::string& list) {
+  const std::vector<std::string> parts = split(list + ",", ',');
+  std::vector<std::string> pieces;
+  for (std::size_t at = 0, next = 0; at < parts.size(); at = next) {
+    next = at + 1;
+    std::string text = pieces.emplace_back(parts[at]);
+    for (std::size_t end = at + 1; end < std::min(parts.size(), at + 1 + kMostCommas); ++end) {
+      const std::size_t last = text.size() + 1;
+      text += "," + parts[end];
+      if (!begins_with_file(text, last)) continue;
+      pieces.back() = text;
+      next = end + 1;
+    }
+  }
+  return pieces;
 }
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
@@ -46,14 +87,20 @@ bool has_words_of_its_own(const CLI::App& command) {
 
 }  // namespace
 
-std::vector<std::string> list_elements(const std::string& type, const std::string& text) {
-  if (type.find(',') != std::string::npos || is_file(text)) return {text};
+std::vector<std::string> list_elements(const std::string& option, const std::string& type, const std::string& text) {
+  if (text.empty() || type.find(',') != std::string::npos || is_file(text)) return {text};
   std::vector<std::string> elements;
-  for (const std::string& piece : split(text + ",", ','))
-    if (elements.empty() || begins_element(type, piece))
+  for (const std::string& piece : pieces_of(text)) {
+    if (elements.empty() || begins_element(type, piece)) {
+      if (piece.empty()) throw InputError(option + ": '" + text + "' has a comma too many");
       elements.push_back(piece);
-    else
+    } else {
+      if (type == "EDIT" && !may_have_commas(elements.back()))
+        throw InputError(option + ": '" + piece + "' has no verb: each edit of a list begins with one, e.g. " +
+                         "remove gpu0-gpu4,remove gpu1-gpu5");
       elements.back() += "," + piece;
+    }
+  }
   return elements;
 }
 
@@ -84,7 +131,7 @@ std::vector<std::string> without_lists(const CLI::App& app, const std::vector<st
     if (list) {
       out.pop_back();
       for (const std::string& value : values)
-        for (const std::string& element : list_elements(option->get_type_name(), value)) {
+        for (const std::string& element : list_elements(name, option->get_type_name(), value)) {
           out.push_back(equals == std::string::npos ? name : name + "=" + element);
           if (equals == std::string::npos) out.push_back(element);
         }

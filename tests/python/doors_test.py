@@ -161,6 +161,46 @@ class Lists(program.InFolder):
             self.assertEqual(done.returncode, 2 if says else 0, done.stderr)
             self.assertIn(says, done.stderr)
 
+    def test_commas_in_the_name_of_a_file(self):
+        """What is said of a copy without commas, alone and with more elements on either side."""
+        trace = run("trace", "data_parallel", "--option", "ranks=2", "--option", "steps=1").stdout
+        machine = (ROOT / "topologies" / "gx8.json").read_text()
+        for name, text in (("t.jsonl", trace), ("a,b.jsonl", trace), ("a,,c:d.jsonl", trace), ("box.json", machine), ("my,box.json", machine)):
+            (self.folder / name).write_text(text)
+        replay, place = ("replay", "t.jsonl", "-p", "v100-dgx1", "--json"), ("place", "-p", "v100-dgx1", "--job", "data_parallel", "--ranks", "2", "--json")
+        for words, option, values in ((replay, "--also", ["t.jsonl:4-5"]), (replay, "--also", ["t.jsonl"]), (replay, "--also", ["t.jsonl:2,3", "t.jsonl:4,5"]),
+                                      (place, "--with", ["t.jsonl:4,5"]), (place, "--with", ["data_parallel:2,3", "t.jsonl:4,5", "data_parallel:6,7"])):
+            expected = run(*words, *(word for value in values for word in (option, value)), folder=self.folder)
+            self.assertEqual(expected.returncode, 0, expected.stderr)
+            for name in ("a,b.jsonl", "a,,c:d.jsonl"):
+                with self.subTest(option=option, values=values, name=name):
+                    got = run(*words, option, ",".join(values).replace("t.jsonl", name), folder=self.folder)
+                    self.assertEqual(got.returncode, 0, got.stderr)
+                    self.assertEqual(self.without_names(got.stdout, name), self.without_names(expected.stdout, "t.jsonl"))
+        served = [run("serve", "--port", 0, "-p", f"{box},no-such", folder=self.folder) for box in ("box.json", "my,box.json")]
+        self.assertEqual(served[0].stderr, served[1].stderr)
+        self.assertIn("no-such", served[1].stderr)
+
+    def without_names(self, text: str, name: str) -> dict:
+        answer = json.loads(text.replace(name, "t.jsonl") if name else text)
+        return {key: value for key, value in answer.items() if key != "inputs"}
+
+    def test_a_list_with_an_empty_element_or_an_edit_without_verb(self):
+        """None of them is an element; a list of edits may have blanks, and the keys of a network commas."""
+        for words, option, lists in ((COPY, "--remove", ("gpu0-gpu4,", "gpu0-gpu4,,gpu0-gpu1", ",gpu0-gpu4")), (COPY, "--edit", ("remove gpu0-gpu4,",)),
+                                     (COLLECTIVE, "--with", ("all_reduce:1MiB:2,3,", "all_reduce:1MiB:2,,3")), ("serve --port 0", "-p", ("gx8,",))):
+            for text in lists:
+                with self.subTest(option=option, text=text):
+                    done = run(*words.split(), option, text)
+                    self.assertEqual((done.returncode, done.stderr), (2, f"error: {option}: '{text}' has a comma too many\n"))
+        for text in ("remove gpu0-gpu4,gpu1-gpu5", "--remove gpu0-gpu4,gpu1-gpu5"):
+            done = run(*COPY.split(), f"--edit={text}")
+            self.assertEqual((done.returncode, done.stderr), (2, "error: --edit: 'gpu1-gpu5' has no verb: each edit of a list begins with one, e.g. "
+                                                                 "remove gpu0-gpu4,remove gpu1-gpu5\n"))
+        listed, twice = run(*COPY.split(), "--edit", "slow gpu0:2, slow gpu5:2"), run(*COPY.split(), "--slow", "gpu0:2", "--slow", "gpu5:2")
+        self.assertEqual(self.without_names(listed.stdout, ""), self.without_names(twice.stdout, ""))
+        self.assertEqual(run("show", "hgx-h100", "--edit", "network roce_400:nodes=4,bandwidth=10GB/s", "--json").returncode, 0)
+
 
 class Sizes(unittest.TestCase):
     def test_every_size_of_a_query_is_a_number_or_a_text(self):
