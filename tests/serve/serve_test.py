@@ -72,7 +72,8 @@ class Answers(Served):
         """Brotli as the HTTP library does it takes a second for the loads of 256 GPUs."""
         query = {"kind": "collective", "platform": "v100-dgx1", "op": "all_reduce", "size_B": 2**26, "gpus": "0-7", "utilisation": True}
         expected = self.server.post("/v1/query", query)[1]
-        for accepted, packed in (("gzip, deflate, br", "gzip"), ("br, gzip;q=0.5", "gzip"), ("br", None), ("identity", None)):
+        for accepted, packed in (("gzip, deflate, br", "gzip"), ("br, gzip;q=0.5", "gzip"), ("GZIP", "gzip"), ("x-gzip;Q=0.001", "gzip"),
+                                 ("br", None), ("identity", None), ("gzip;q=0", None), ("br, gzip ; q=0.000", None), ("gzipped", None)):
             with self.subTest(accepted):
                 connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
                 connection.request("POST", "/v1/query", json.dumps(query), {"Accept-Encoding": accepted})
