@@ -326,12 +326,18 @@ class Table(InFolder):
         self.assertEqual([(query["gpus"], query["size_B"], query["library"]) for query in asked], expected)
         self.assertEqual([query["id"] for query in asked], list(range(len(expected))))
 
+    def plots(self) -> list[dict]:
+        return json.loads((self.folder / "out" / "sweep.json").read_text())["plots"]
+
     def test_files(self):
         def names() -> set[str]:
             return {path.name for path in (self.folder / "out").rglob("*")}
         rows, plain = self.rows(BASE, "--table-only"), {"journal.jsonl", "table.csv", "sweep.json"}
-        self.assertEqual(names(), plain)
+        self.assertEqual((names(), self.plots()), (plain, []))
+        printed = run("sweep", "study.json", "--out", "json", "--table-only", "--json", folder=self.folder)
+        self.assertEqual(json.loads(printed.stdout)["plots"], [])
         self.assertEqual(self.rows(BASE, "--resume"), rows)
+        self.assertEqual(self.plots(), [{"x": "size_B", "y": "busbw_Bps", "by": "gpus"}])
         drawn = plain | {"report.html", "plots", "1-busbw_Bps-over-size_B.png", "1-busbw_Bps-over-size_B.svg"}
         self.assertEqual(names(), drawn | ({"table.parquet"} if has("pyarrow") else set()))
         if not has("pyarrow"):

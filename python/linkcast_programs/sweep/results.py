@@ -207,7 +207,7 @@ def write_results(study: Study, journal: Journal, identity: dict[str, Any], fold
     table = Table(study, journal, program, folder, also)
     numbers = [axis.key for axis in study.axes if table.type_of(axis.key) in (int, float)]
     axes = [{"key": axis.key, "values": len(axis.values)} for axis in study.axes]
-    plots = [_plot(plot) for plot in study.plots] or plots_by_default(axes, table.columns, numbers)
+    plots = ([_plot(plot) for plot in study.plots] or plots_by_default(axes, table.columns, numbers)) if also.plots else []
     errors = table.facts["errors"]
     summary = _summary(study, plots, errors, identity)
     write_atomically(folder / "sweep.json", json.dumps(summary, indent=1) + "\n")
