@@ -3,7 +3,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "calibrate/import/shell_commands.hpp"
 #include "calibrate/import/text_file.hpp"
 #include "sim/base/regex.hpp"
 
@@ -14,8 +16,22 @@ namespace linkcast {
 /// @throws InputError  one command says another value than another, or none
 std::optional<std::string> said_by_commands(const TextFile& file, const std::string& program, const Regex& argument);
 
-/// Variables of NCCL that a line sets: "NCCL_ALGO=Ring ./all_reduce_perf", "mpirun -x NCCL_ALGO=Ring", "export ...".
-/// Those of its debug log and of its files are left out.
-std::map<std::string, std::string> nccl_variables_in(const std::string& line);
+/// Variables of NCCL by name; those of its debug log and of its files are left out.
+using NcclVariables = std::map<std::string, std::string>;
+
+/// Variables of NCCL with which the commands of a log run its tests.
+class NcclCommands {
+ public:
+  /// Variables of every test that the command ending with this line runs, in their order; empty: it runs none.
+  std::vector<NcclVariables> read(const std::string& line);
+  /// Those that an export above has set, and none has ended.
+  [[nodiscard]] const NcclVariables& exported() const { return exported_; }
+
+ private:
+  void note_exports(const std::vector<std::string>& words);
+
+  JoinedLines lines_;
+  NcclVariables exported_;
+};
 
 }  // namespace linkcast

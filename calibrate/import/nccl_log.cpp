@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -272,12 +273,13 @@ class TextReader {
     return said.starts_with("nThread ") || said.starts_with("Collective test starting:") || !head_of(file_).empty();
   }
   void pass_over();
-  /// Variables that a command sets, also over several lines, or an export above it.
+  /// A command begins the next run with its own variables.
   void note_command();
+  void begin_run();
 
   TextFile& file_;
-  std::string command_;                          ///< lines that end with a backslash
-  std::map<std::string, std::string> exported_;  ///< variables of NCCL
+  NcclCommands commands_;
+  std::deque<NcclVariables> due_;  ///< of runs that the last command still has to print
   std::vector<NcclRun> runs_;
   NcclRun run_;  ///< what has been said above the next table
   int passed_over_ = 0;
@@ -291,20 +293,19 @@ void TextReader::read_settings(std::string_view said) {
                 setting(run_.settings, "agg iters: ")};
 }
 
+void TextReader::begin_run() {
+  if (due_.empty()) return;
+  run_.environment = std::move(due_.front());
+  run_.nvls.reset();
+  run_.typed = true;
+  due_.pop_front();
+}
+
 void TextReader::note_command() {
-  static const Regex exported(R"((?:.*[$#>+]\s+)?\s*export\s.*)"), program(R"(.*\w_(?:perf|test)(?:_mpi)?(?:\s.*|))");
-  command_ += file_.line();
-  if (command_.ends_with('\\')) {
-    command_.back() = ' ';
-    return;
-  }
-  const std::string line = std::exchange(command_, "");
-  const bool runs = bool{program.whole(line)};
-  run_.typed = run_.typed || runs;
-  for (const auto& [name, value] : nccl_variables_in(line)) {
-    if (runs) run_.environment[name] = value;
-    if (exported.whole(line)) exported_[name] = value;
-  }
+  auto runs = commands_.read(file_.line());
+  if (runs.empty()) return;
+  due_.assign(runs.begin(), runs.end());
+  begin_run();
 }
 
 void TextReader::read_line() {
@@ -375,9 +376,10 @@ void TextReader::read_table(const Columns& columns) {
   if (file_.at_end() || !ends_table())
     run_.notes.push_back("The table of " + file_name(run_.place) +
                          " has no '# Out of bounds values' below it: more rows may be " + "missing.");
-  run_.environment.insert(exported_.begin(), exported_.end());
+  if (!run_.typed) run_.environment.insert(commands_.exported().begin(), commands_.exported().end());
   if (const auto nvls = run_.environment.extract("NCCL_NVLS_ENABLE"); nvls && nvls.mapped() == "0") run_.nvls = false;
   runs_.push_back(std::exchange(run_, {}));
+  begin_run();
 }
 
 }  // namespace

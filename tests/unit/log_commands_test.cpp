@@ -60,6 +60,61 @@ TEST_CASE("variables of NCCL in the command line are those of the run", "[unit][
   CHECK(refused("nccl-tests", ring, {{"algorithm", "tree"}}).find("option algorithm: ") == 0);
 }
 
+TEST_CASE("a command begins a run with its own variables and the exported ones", "[unit][import]") {
+  const std::string table = text_of_file(sample_path("nccl-all_reduce_perf-plain.txt"));
+  const auto set = [&](const std::string& commands) {
+    const MeasuredCollective point = imported_text("nccl-tests", commands + table).collectives.front();
+    return point.algorithm.name() + "," + point.protocol;
+  };
+  CHECK(set("$ NCCL_PROTO=LL NCCL_ALGO=Tree ./all_reduce_perf -g 2\n./all_reduce_perf: error while loading\n"
+            "$ ./all_reduce_perf -g 2\n") == ",");
+  CHECK(set("  501  NCCL_ALGO=Ring ./all_gather_perf -g 2\n  502  ./all_reduce_perf -g 2\n") == ",");
+  CHECK(set("  502  NCCL_ALGO=Ring ./all_reduce_perf -g 2\n") == "ring,");
+  CHECK(set("$ export NCCL_ALGO=Ring\n$ ./all_gather_perf\n$ NCCL_PROTO=LL ./all_reduce_perf\n") == "ring,LL");
+  CHECK(set("$ export NCCL_ALGO=Ring\n$ unset NCCL_ALGO\n$ ./all_reduce_perf -g 2\n") == ",");
+  CHECK(set("$ export NCCL_ALGO=Ring NCCL_PROTO=LL\n$ export -n NCCL_ALGO\n$ ./all_reduce_perf\n") == ",LL");
+  CHECK(set("$ export NCCL_ALGO=Ring; export NCCL_PROTO=LL128; ./all_reduce_perf -g 2\n") == "ring,LL128");
+  CHECK(set("$ cd build && NCCL_ALGO=Ring ./all_reduce_perf -g 2 2>&1 | tee log &\n") == "ring,");
+  CHECK(set("$ docker run -e NCCL_PROTO=LL box bash -c \"NCCL_ALGO='Ring' ./all_reduce_perf\"\n") == "ring,LL");
+  CHECK(set("$ bash -c 'export NCCL_ALGO=Ring; ./all_gather_perf'\n$ ./all_reduce_perf\n") == ",");
+  CHECK(refused("nccl-tests", "$ NCCL_ALGO=Ring ./all_reduce_perf; ./all_reduce_perf\n" + table + table)
+            .find("(NCCL_ALGO=Ring)") != std::string::npos);
+}
+
+TEST_CASE("text about a program is no command", "[unit][import]") {
+  const std::string table = text_of_file(sample_path("nccl-all_reduce_perf-plain.txt"));
+  for (const char* text :
+       {"# Earlier with NCCL_ALGO=Tree all_reduce_perf was slower", "NCCL_ALGO=Tree all_reduce_perf was slower",
+        "$ echo NCCL_ALGO=Tree ./all_reduce_perf", "$ # NCCL_ALGO=Tree ./all_reduce_perf"}) {
+    INFO(text);
+    CHECK(imported_text("nccl-tests", text + ("\n" + table)).collectives.front().algorithm == ForcedAlgorithm::kNone);
+  }
+  const Measurement copies =
+      imported_text("p2pBandwidthLatencyTest", "p2pBandwidthLatencyTest --sm_copy was not used here\n" +
+                                                   text_of_file(sample_path("p2p-a100-writes.txt")));
+  CHECK_FALSE(has_note(copies, "Kernels moved the data, as the command line says."));
+  const std::string bandwidths = text_of_file(sample_path("nvbandwidth-h100.txt"));
+  for (const char* text : {"For nvbandwidth the default of -b 512 was used? no: nvbandwidth used -b 1024",
+                           "nvbandwidth used -b 1024", "$ ls ./nvbandwidth -b 1024"}) {
+    INFO(text);
+    CHECK(imported_text("nvbandwidth", text + ("\n$ ./nvbandwidth -b 64\n" + bandwidths)).points.front().size_B ==
+          67108864);
+  }
+}
+
+TEST_CASE("a command over many lines is read once, and one that nobody types not at all", "[unit][import]") {
+  const std::string table = text_of_file(sample_path("nccl-all_reduce_perf-plain.txt"));
+  const auto algorithm = [&](int lines) {
+    std::string command = "$ NCCL_ALGO=Ring \\\n";
+    for (int i = 0; i < lines; ++i) command += "NCCL_V" + std::to_string(i) + "=1 \\\n";
+    return imported_text("nccl-tests", command + "  ./all_reduce_perf\n" + table).collectives.front().algorithm;
+  };
+  CHECK(algorithm(500) == ForcedAlgorithm::kRing);
+  CHECK(algorithm(20000) == ForcedAlgorithm::kNone);
+  CHECK(error_after("osu", "osu-allreduce.txt", "mpirun -np 8", "mpirun -np 4 \\\n ", {{"gpus", "8"}})
+            .find("4 in the command line") != std::string::npos);
+}
+
 TEST_CASE("nvbandwidth: the buffer of the command line", "[unit][import]") {
   const std::string text = text_of_file(sample_path("nvbandwidth-h100.txt"));
   const auto size = [&](const std::string& command) {
