@@ -7,6 +7,7 @@
 #include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/engine_orders.hpp"
 #include "sim/forecast/launching.hpp"
+#include "sim/plan/link_name.hpp"
 #include "sim/plan/noisy_message.hpp"
 #include "sim/query/shared_keys.hpp"
 

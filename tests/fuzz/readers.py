@@ -29,7 +29,7 @@ READERS: dict[str, list[tuple[Path, Command]]] = {
     + _import("nccl-tests", "nccl-a10g.txt", topology="aws-g5") + _import("nccl-tests", "nccl-tests-all-gather.json", topology="hgx-h200")
     + _import("nccl-tests", "rccl-tests.txt", topology="mi300x") + _import("nccl-tests", "nccl-one-of-two.txt", topology="v100-dgx1"),
     "nvbandwidth": _import("nvbandwidth", "nvbandwidth-[hit]*", topology="hgx-h100"),
-    "osu": _import("osu", "osu-[bl]*-[7n]*.txt", "src=gpu0", "dst=gpu1", topology="leonardo") + _import("osu", "osu-all*.txt", "gpus=4", topology="leonardo"),
+    "osu": _import("osu", "osu-[bl]*-[7n]*.txt", "src=gpu0", "dst=gpu1", topology="leonardo") + _import("osu", "osu-all[gt]*.txt", "gpus=4", topology="leonardo") + _import("osu", "osu-allr*.txt", "gpus=4", "nodes=2", topology="leonardo"),
     "p2pBandwidthLatencyTest": _import("p2pBandwidthLatencyTest", "p2p-p*.txt", topology="p100-dgx1") + _import("p2pBandwidthLatencyTest", "p2p-dgx2*.txt", topology="v100-dgx2"),
     "csv": _import("csv", "copies.csv", "timing=single", topology="p100-dgx1"),
     "mgbench-csv": _import("mgbench-csv", "mgbench-full.csv", *COPIES, topology="p100-dgx1"),

@@ -133,9 +133,10 @@ def carry_both(answers: Answers) -> str:
     return "" if both else "no link carried anything"
 
 
-# A placement over nodes takes what a neighbour moves on average. source: 478 random pairs of jobs on this fabric, 476 of them -10 % to +35 %
-# off what events give, two -16 % and +57 %: an average neither has pauses nor slows down where it is hindered itself
-AVERAGES = (0.8, 1.65)
+# A placement over nodes takes what a neighbour moves on average. source: 360 random pairs of jobs on this fabric, a placement's time over what
+# events give 1.18 in the median, 1.7 for 95 %, 1.90 at most: an average neither has pauses nor slows down where it is hindered itself, and
+# each job keeps the adaptive routes that it has alone. Before those of replays settled together (29 Nov 2026) 476 of 478 were -10 % to +35 %
+AVERAGES = (0.8, 2.0)
 CALLS, MORE_CALLS = 20, 200
 SMALL_FABRIC = ("fabric dragonfly_plus:nodes=16,groups=4,leaves_per_group=2,spines_per_group=2,nodes_per_group=4,endpoints_per_leaf=8,"
                 "global_ports_per_spine=2,global_links=1,radix=40")
@@ -209,7 +210,7 @@ MACHINES = {
     "agreement": Property("predict, replay and place agree", one_operation, agree),
     "together": Property("two jobs at once on a node: predict, replay and place agree", two_at_once, agree_together),
     "bytes": Property("two jobs at once: each link carries what it carries for each alone", each_alone, carry_both),
-    "averages": Property("beside a job that repeats, over nodes: place within -20 % to +65 % of replay", beside_repeated, averages_hold),
+    "averages": Property("beside a job that repeats, over nodes: place within -20 % to +100 % of replay", beside_repeated, averages_hold),
     "conservation": Property("bytes of each link, in replay: a ring's all_reduce is its two halves", ring_parts, add_up),
     "widening": Property("above the calibrated range intervals never narrow", beyond, wider),
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "models/libraries/generations.hpp"
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
 #include "models/libraries/graph/node_model.hpp"
