@@ -362,7 +362,7 @@ class IbFabric final : public Importer {
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     if (request.machine.empty()) throw InputError("machine: ib-fabric needs a name for the cluster");
-    const bool ufm = ib::is_ufm(topology_import::read_text(request.files.front()));
+    const bool ufm = !request.files.empty() && ib::is_ufm(topology_import::read_text(request.files.front()));
     if (request.files.size() != 1 && !ufm)
       throw InputError("file: ib-fabric reads one file, or the links, systems and ports of UFM");
     Json record = FabricMaker(request, ufm ? ib::read_ufm(request) : SubnetReader(request.files.front()).read()).run();

@@ -1,5 +1,5 @@
 // A terminal breaks lines after a fixed number of letters, inside words too; a mail breaks them between words. Which it
-// was at each break is told by the words: a row has a cell for each device of the head, and half a word is no cell.
+// was at each break follows from the words: a row has a cell for each device of the head, and half a word is no cell.
 #include "calibrate/import/wrapped_table.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engine/plan_record.hpp"
-#include "sim/machine/adaptive_routing.hpp"
+#include "sim/plan/fabric_traffic.hpp"
 #include "sim/plan/host_memory.hpp"
 #include "sim/plan/link_name.hpp"
 #include "sim/plan/wire_bound.hpp"
@@ -247,21 +247,13 @@ int ClusterProblem::trunk_of(const FabricCrossing& crossing, double detoured, in
 void ClusterProblem::settle() {
   if (crossings_.empty()) return;
   const Fabric& fabric = cluster_->fabric();
-  std::map<std::pair<int, int>, std::size_t> pair_of;
-  std::vector<Demand> demands;
-  std::vector<std::size_t> demand_of;  // per crossing
-  for (const FabricCrossing& crossing : crossings_) {
-    const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
-    if (fresh) demands.push_back({crossing.from, crossing.to, 0});
-    demand_of.push_back(entry->second);
-    demands[entry->second].bytes +=
-        crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
-  }
+  const CrossingDemands crossed =
+      demands_of(crossings_, [&](int activity) { return problem_.activities[at(activity)].work_B; });
   const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
-  const Detours detours = endpoint_detours(fabric, busy_s, demands);
+  const Detours detours = endpoint_detours(fabric, busy_s, crossed.demands);
   const auto pass = [&](std::size_t i) {
     const FabricCrossing& crossing = crossings_[i];
-    const double detoured = detours.shares[demand_of[i]];
+    const double detoured = detours.shares[crossed.of_crossing[i]];
     if (shares_) {
       problem_.activities[at(crossing.activity)].trunk = trunk_of(crossing, detoured, detours.choices);
       return;

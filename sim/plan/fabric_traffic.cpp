@@ -8,7 +8,6 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/machine/adaptive_routing.hpp"
 
 namespace linkcast::activities {
 namespace {
@@ -33,6 +32,18 @@ void replace(const Cluster& machine, const std::vector<Use>& by, std::vector<Use
 }
 
 }  // namespace
+
+CrossingDemands demands_of(const std::vector<FabricCrossing>& crossings, const std::function<double(int)>& work_B) {
+  std::map<std::pair<int, int>, std::size_t> number;
+  CrossingDemands of;
+  for (const FabricCrossing& one : crossings) {
+    const auto [entry, fresh] = number.try_emplace({one.from, one.to}, of.demands.size());
+    if (fresh) of.demands.push_back({one.from, one.to, 0});
+    of.of_crossing.push_back(entry->second);
+    of.demands[entry->second].bytes += one.weight * work_B(one.activity);
+  }
+  return of;
+}
 
 bool is_routed(const Cluster& machine, int key) {
   return key >= machine.key_of_fabric_link(0) && key < machine.first_engine_key();
@@ -79,15 +90,7 @@ bool FabricTraffic::waits(const FabricPart& part) const {
 
 std::vector<std::vector<Use>> FabricTraffic::settle(const FabricPart& part) {
   const Fabric& fabric = machine_.fabric();
-  std::map<std::pair<int, int>, std::size_t> number;
-  std::vector<Demand> demands;
-  std::vector<std::size_t> demand_of;
-  for (const FabricCrossing& one : part.crossings) {
-    const auto [entry, fresh] = number.try_emplace({one.from, one.to}, demands.size());
-    if (fresh) demands.push_back({one.from, one.to, 0});
-    demand_of.push_back(entry->second);
-    demands[entry->second].bytes += one.weight * part.work_B[at(one.activity)];
-  }
+  const auto [demands, demand_of] = demands_of(part.crossings, [&](int activity) { return part.work_B[at(activity)]; });
   Concurrent others;
   others.busy_s = [&](int link) { return busy_meanwhile(link, part.moving_s) * part.moving_s; };
   others.moving_s = part.moving_s;

@@ -1,12 +1,22 @@
 #pragma once
 // Concurrent traffic on a fabric with adaptive routing: whoever comes takes the detours that are free.
-#include <memory>
+#include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "sim/machine/adaptive_routing.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace linkcast::activities {
+
+/// Crossings as demands, those of the same two endpoints as one.
+struct CrossingDemands {
+  std::vector<Demand> demands{};
+  std::vector<std::size_t> of_crossing{};
+};
+/// @param work_B  bytes of an activity, by its number
+CrossingDemands demands_of(const std::vector<FabricCrossing>& crossings, const std::function<double(int)>& work_B);
 
 /// Traffic of one plan on such a fabric.
 struct FabricPart {
