@@ -8,15 +8,17 @@ usage: calibrate/data/refit.sh PROGRAM models/params FOLDER; calibrate/data/left
 Each row is the least standard deviation of ln t that, on top of what the forecast knows of its errors (parameters, scatter
 of the fit), puts 90 % of the points of its kind and sizes inside the interval:
 
-  left_out.nccl, .nccl_network, .mpi, .mpi_network   parts left out in turn (FOLDER), and published runs of Alps on up to
-                                                     64 nodes; learned_from bench: the operations of two hosts of
-                                                     hgx-h200, whose calibration is of linkcast-bench. Parts by size
-                                                     are not among them: such sizes are beyond those measured
+  left_out.nccl, .nccl_network, .mpi, .mpi_network   parts left out in turn (FOLDER); between nodes those without which
+                                                     nothing of their operation is left there, since no other
+                                                     forecast has these rows; learned_from bench: the operations of
+                                                     two hosts of hgx-h200, whose calibration is of linkcast-bench.
+                                                     Parts by size are not among them: such sizes are beyond those
+                                                     measured
   left_out.size_doubled                              a doubling of size beyond those measured: sweeps of copies and messages
                                                      cut off at an 8th of their largest size, the rest forecast
   left_out.nccl_nodes_doubled, .mpi_nodes_doubled    a doubling of nodes beyond those measured: parts left out that have
                                                      more nodes than the rest, published runs of Alps, MPI on 8 nodes
-                                                     of Summit and ABCI
+                                                     of Summit and ABCI; by size
 """
 import argparse
 import json
@@ -74,15 +76,22 @@ def nodes_kind(point):
     return kind_of(point).removesuffix("_network") + "_nodes_doubled"
 
 
-def beyond_rows(point, doublings, rows):
+def plain_sigma(point, rows):
+    """By the row of its kind; between nodes none where its operation was fitted there."""
+    return 0.0 if point["fitted"] else sigma_of(rows, kind_of(point), point["size_B"])
+
+
+def beyond_rows(point, rows):
     """Sigma of ln t by the rows of its kind and of doublings of nodes."""
-    return math.hypot(sigma_of(rows, kind_of(point), point["size_B"]), sigma_of(rows, nodes_kind(point), 0) * doublings)
+    return math.hypot(plain_sigma(point, rows), sigma_of(rows, nodes_kind(point), point["size_B"]) * point["doublings"])
 
 
-def beyond_nodes(point, measured, rows):
-    """The point with its doublings beyond the nodes that a fit saw, and the row as the program had it."""
+def beyond_nodes(point, measured, rows, fitted=True):
+    """The point with its doublings beyond the nodes that a fit saw, and the row as the program had it.
+    fitted: its operation was, between nodes"""
     doublings = max(0.0, math.log2(point["nodes"] / max(2, measured)))
-    return {**point, "doublings": doublings, "row_sigma": beyond_rows(point, doublings, rows)}
+    point = {**point, "doublings": doublings, "fitted": fitted}
+    return {**point, "row_sigma": beyond_rows(point, rows)}
 
 
 def identity(point):
@@ -98,12 +107,14 @@ def left_out_points(folder):
         everything = {identity(p): p for part in parts for p in part["points"]}
         for part in parts:
             held = {identity(p) for p in part["points"]}
+            kept = [p for key, p in everything.items() if key not in held]
             most = defaultdict(int)  # nodes that are left to learn from
-            for key, p in everything.items():
-                if key not in held:
-                    most[kind_of(p)] = max(most[kind_of(p)], p["nodes"])
+            for p in kept:
+                most[kind_of(p)] = max(most[kind_of(p)], p["nodes"])
+            operations = {(kind_of(p), p["op"]) for p in kept if p["nodes"] > 1}
             for point in part["points"]:
-                points.append({**beyond_nodes(point, most[kind_of(point)], rows), "machine": path.stem, "left_out": part["left_out"]})
+                made = beyond_nodes(point, most[kind_of(point)], rows, (kind_of(point), point["op"]) in operations)
+                points.append({**made, "machine": path.stem, "left_out": part["left_out"]})
     return points
 
 
@@ -187,22 +198,28 @@ def error_of(point):
 
 
 def rows_of(points, learned_from):
-    groups = defaultdict(list)
-    for point in points:
-        least = [least for _, least in SIZES if point["size_B"] >= least][-1]
-        groups[kind_of(point), least].append((error_of(point), known_variance(point)))
-    ends = {least: (end if end else LARGEST) for (_, least), (_, end) in zip(SIZES, SIZES[1:] + [("", 0)])}
-    return [{"transport": kind, "learned_from": learned_from, "from_B": float(least), "to_B": float(ends[least]),
-             "sigma_log": least_sigma(some), "samples": len(some)} for (kind, least), some in sorted(groups.items())]
+    rows = []
+    for kind in sorted({kind_of(p) for p in points}):
+        for least, end in ends_of_sizes():
+            some = [(error_of(p), known_variance(p)) for p in points if kind_of(p) == kind and least <= p["size_B"] < end]
+            if some:
+                rows.append({"transport": kind, "learned_from": learned_from, "from_B": least, "to_B": end,
+                             "sigma_log": least_sigma(some), "samples": len(some)})
+    return rows
 
 
-def doubling_row(points, kind, others=()):
+def doubling_row(points, kind, others=(), from_B=0.0, to_B=LARGEST):
     """others: rows that the points' errors have besides."""
     doublings = [p["doublings"] for p in points]
-    besides = [sigma_of(others, kind_of(p), p["size_B"]) if others else 0.0 for p in points]
+    besides = [plain_sigma(p, others) if others else 0.0 for p in points]
     some = [(error_of(p), known_variance(p) + sigma * sigma) for p, sigma in zip(points, besides)]
-    return {"transport": kind, "learned_from": "collectives", "from_B": 0.0, "to_B": LARGEST,
+    return {"transport": kind, "learned_from": "collectives", "from_B": from_B, "to_B": to_B,
             "sigma_log": least_sigma(some, doublings), "samples": len(some)}
+
+
+def ends_of_sizes():
+    """Of each class of SIZES: least, end."""
+    return [(float(least), float(end or LARGEST)) for (_, least), (_, end) in zip(SIZES, SIZES[1:] + [("", 0)])]
 
 
 def measured_sizes(points):
@@ -210,13 +227,19 @@ def measured_sizes(points):
     return [p for p in points if not p["left_out"].startswith("size=")]
 
 
+def plain_points(points):
+    """Those that the rows of their kind alone are of."""
+    return [p for p in points if p["doublings"] == 0 and not (p["fitted"] and p["nodes"] > 1)]
+
+
 def rows_of_left_out(points, plain=None):
     """All rows of collectives; of doublings those that such points show. plain: the others, if known."""
-    rows = list(plain or rows_of([p for p in points if p["doublings"] == 0], "collectives"))
+    rows = list(plain or rows_of(plain_points(points), "collectives"))
     plain = list(rows)
     for kind in ("left_out.nccl_nodes_doubled", "left_out.mpi_nodes_doubled"):
-        if some := [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind]:
-            rows.append(doubling_row(some, kind, plain))
+        for least, end in ends_of_sizes():
+            if some := [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind and least <= p["size_B"] < end]:
+                rows.append(doubling_row(some, kind, plain, least, end))
     return rows
 
 
@@ -224,7 +247,7 @@ def with_rows(points, rows):
     """Points with the intervals that forecasts have with other rows."""
     made = []
     for p in points:
-        row = beyond_rows(p, p["doublings"], rows)
+        row = beyond_rows(p, rows)
         factor = math.exp(NINETY_PERCENT * math.hypot(math.sqrt(known_variance(p)), row))
         made.append({**p, "low_s": p["modelled_s"] / factor, "high_s": p["modelled_s"] * factor, "row_sigma": row})
     return made
@@ -254,7 +277,7 @@ def main():
     bench = with_row_sigma(bench, calibration_rows("hgx-h200"))
     kept = [row for row in shipped_rows() if "doubled" not in row["transport"]]
     if args.folder:
-        fresh = rows_of([p for p in points if p["doublings"] == 0], "collectives")
+        fresh = rows_of(plain_points(points), "collectives")
         anew = {row["transport"] for row in fresh}
         kept = sorted([row for row in kept if args.rows and row["transport"] not in anew] + fresh,
                       key=lambda row: (row["transport"], row["from_B"]))

@@ -161,6 +161,7 @@ Json to_json(const FitResult& result) {
                        {"sigma_log", s.sigma_log},
                        {"samples", s.samples}});
     if (s.nodes > 0) scatter.back()["nodes"] = s.nodes;
+    if (!s.operations.empty()) scatter.back()["operations"] = s.operations;
   }
   for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
   Json record = {{"schema", "calibration/1"}, {"name", c.name},

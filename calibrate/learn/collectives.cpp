@@ -110,25 +110,35 @@ std::string kind_of(const Point& point) {
 }
 
 /// By library, nodes and size, as forecasts of this machine will be off by. A class of few points takes all of its
-/// kind.
+/// kind where these are off by more.
 void add_scatter(const std::vector<Point>& points, Calibration& calibration) {
   constexpr std::size_t kEnough = 5;  // source: ours, below which 90 % of them is the largest
   for (const char* kind : {"collective", "collective_network", "mpi_collective", "mpi_collective_network"}) {
     std::vector<double> all;
+    std::set<std::string> operations;
     int nodes = 0;
     for (const Point& p : points) {
       if (kind_of(p) != kind) continue;
       all.push_back(std::abs(p.log_error()));
-      if (p.nodes > 1) nodes = std::max(nodes, p.nodes);
+      if (p.nodes == 1) continue;
+      nodes = std::max(nodes, p.nodes);
+      operations.insert(p.op);
     }
     if (all.empty()) continue;
     for (const SizeClass& one : size_classes()) {
       std::vector<double> errors;
       for (const Point& p : points)
         if (kind_of(p) == kind && &size_class_of(p.size_B) == &one) errors.push_back(std::abs(p.log_error()));
-      if (errors.size() < kEnough) errors = all;
-      calibration.scatter.push_back(
-          {kind, one.from_B, one.to_B, fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size()), nodes});
+      const bool enough = errors.size() >= kEnough;
+      double sigma = errors.empty() ? 0 : fit::sigma_of_ninety_percent(errors);
+      if (!enough) sigma = std::max(sigma, fit::sigma_of_ninety_percent(all));
+      calibration.scatter.push_back({kind,
+                                     one.from_B,
+                                     one.to_B,
+                                     sigma,
+                                     static_cast<int>(enough ? errors.size() : all.size()),
+                                     nodes,
+                                     {operations.begin(), operations.end()}});
     }
   }
 }

@@ -152,7 +152,7 @@ uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun
   const ScheduledRun& rounds = *run.scheduled;
   const Calibration& calibration = job.node().calibration();
   const double time_s = run.time_s();
-  const uncertainty::Kind kind{true, job.communicator.nodes};
+  const uncertainty::Kind kind{true, job.communicator.nodes, job.op_name};
   uncertainty::Terms terms(calibration, time_s);
   terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
             uncertainty::misfit_source(calibration, kind));

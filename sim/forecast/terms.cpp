@@ -194,6 +194,11 @@ KindScatter scatter_of_collectives(const Calibration& calibration, const Kind& k
           scatter_of_kind(calibration, (kind.messages ? "left_out.mpi" : "left_out.nccl") + network, bytes)};
 }
 
+bool fitted_operation(const Scatter* fitted, std::string_view op) {
+  return fitted != nullptr &&
+         std::find(fitted->operations.begin(), fitted->operations.end(), op) != fitted->operations.end();
+}
+
 }  // namespace
 
 std::string_view misfit_source(const Calibration& calibration, const Kind& kind) {
@@ -206,24 +211,25 @@ double misfit_of(const Calibration& calibration, const Kind& kind, double size_B
       std::nextafter(size_B, kLargest_B);  // classes of collectives contain their first size, not their last
   const auto [fitted, left_out] = scatter_of_collectives(calibration, kind, bytes);
   const double own = fitted != nullptr ? fitted->sigma_log : kind.messages ? kNoneFitted : 0;
+  const bool counts = left_out != nullptr && !(kind.nodes > 1 && fitted_operation(fitted, kind.op));
   const double sigma =
-      fitted == nullptr && left_out == nullptr ? kUnmeasured : std::hypot(own, left_out ? left_out->sigma_log : 0);
+      fitted == nullptr && left_out == nullptr ? kUnmeasured : std::hypot(own, counts ? left_out->sigma_log : 0);
   const int measured = std::max(2, fitted != nullptr ? fitted->nodes : 0);
   if (kind.nodes <= measured) return sigma;
   const char* doubled = kind.messages ? "left_out.mpi_nodes_doubled" : "left_out.nccl_nodes_doubled";
-  return std::hypot(sigma,
-                    scatter_of_doublings(calibration, doubled, std::log2(static_cast<double>(kind.nodes) / measured)));
+  const double doublings = std::log2(static_cast<double>(kind.nodes) / measured);
+  return std::hypot(sigma, scatter_of_doublings(calibration, doubled, bytes, doublings));
 }
 
-double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings) {
-  const Scatter* one = scatter_of_kind(calibration, kind, 0);
+double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double bytes, double doublings) {
+  const Scatter* one = scatter_of_kind(calibration, kind, bytes);
   return one != nullptr ? one->sigma_log * doublings : kUnmeasured;
 }
 
 double scatter_beyond_sizes(const Calibration& calibration, double doublings) {
   const char* kind = "left_out.size_doubled";
-  return std::min(scatter_of_doublings(calibration, kind, doublings),
-                  std::max(kUnmeasured, scatter_of_doublings(calibration, kind, 1)));
+  return std::min(scatter_of_doublings(calibration, kind, 0, doublings),
+                  std::max(kUnmeasured, scatter_of_doublings(calibration, kind, 0, 1)));
 }
 
 double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {

@@ -157,9 +157,11 @@ void put_interval(Json& out, double time_s, const Interval& interval);
 struct Kind {
   bool messages = false;  ///< rounds of messages: an MPI
   int nodes = 1;
+  std::string_view op{};
 };
 /// Error of forecasts of this kind besides that of their parameters: how far collectives of this machine lie from what
-/// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py). More with each
+/// was fitted to them, and what was left out of fits from its forecast (calibrate/data/left_out.py); between nodes the
+/// latter alone has no part where this operation was fitted: it is the error of those that were not. More with each
 /// doubling of nodes beyond those measured.
 double misfit_of(const Calibration& calibration, const Kind& kind, double size_B);
 
@@ -168,7 +170,7 @@ std::string_view misfit_source(const Calibration& calibration, const Kind& kind)
 
 /// Error of a forecast that lies so many doublings beyond the measured data; a wide assumption, once, where nothing
 /// says it. @param kind  left_out.nccl_nodes_doubled, left_out.mpi_nodes_doubled, left_out.size_doubled
-double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings);
+double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double bytes, double doublings);
 
 /// Error of a rate beyond the measured sizes: a rate settles at what the links allow, so that its error is at most that
 /// of a transport that was never measured, or of one doubling.

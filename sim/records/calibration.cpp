@@ -121,6 +121,7 @@ Scatter read_scatter(ObjectReader& row) {
   s.samples = row.required<int>("samples");
   s.nodes = row.optional<int>("nodes").value_or(0);
   if (s.nodes < 0) row.fail("nodes", "must be 0 or more");
+  s.operations = row.optional<std::vector<std::string>>("operations").value_or(std::vector<std::string>{});
   row.finish();
   return s;
 }

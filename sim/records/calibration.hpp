@@ -28,7 +28,8 @@ struct Scatter {
   double from_B = 0, to_B = 0;
   double sigma_log = 0;  ///< standard deviation of ln(measured / modelled), robust
   int samples = 0;
-  int nodes = 0;  ///< of collectives between nodes: the most that were measured; 0: not said
+  int nodes = 0;                          ///< of collectives between nodes: the most that were measured; 0: not said
+  std::vector<std::string> operations{};  ///< of collectives between nodes: those that were measured, sorted
 };
 
 /// How the errors of parameters that were fitted together hang together: of the logarithms, given the data.

@@ -331,7 +331,7 @@ TEST_CASE("how sure a forecast is: wider by each doubling of nodes beyond those 
                          {"left_out.mpi_nodes_doubled", 0, 1e15, 0.05, 9},
                          {"mpi_collective_network", 0, 1e15, 0, 9}};
   const auto misfit = [&](bool messages, int nodes) {
-    return uncertainty::misfit_of(calibration, {messages, nodes}, 1e6);
+    return uncertainty::misfit_of(calibration, {messages, nodes, "all_reduce"}, 1e6);
   };
   // nothing measured between nodes counts as two nodes
   CHECK_THAT(misfit(false, 2), WithinRel(0.1, kExact));
@@ -342,6 +342,32 @@ TEST_CASE("how sure a forecast is: wider by each doubling of nodes beyond those 
   CHECK_THAT(misfit(false, 64), WithinRel(fitted, kExact));
   CHECK_THAT(misfit(false, 16), WithinRel(fitted, kExact));
   CHECK_THAT(misfit(false, 256), WithinRel(std::hypot(fitted, 2 * 0.2), kExact));
+}
+
+TEST_CASE("how sure a forecast is: what parts left out are off by is no part of operations that were fitted",
+          "[physics]") {
+  Calibration calibration;
+  const double MiB = 1048576;
+  calibration.scatter = {{"left_out.nccl", 0, 1e15, 0.4, 9},
+                         {"left_out.nccl_network", 0, 1e15, 0.4, 9},
+                         {"left_out.nccl_nodes_doubled", 0, 4 * MiB, 0.2, 9},
+                         {"left_out.nccl_nodes_doubled", 4 * MiB, 1e15, 0.05, 9},
+                         {"left_out.mpi_network", 0, 1e15, 0.4, 9},
+                         {"collective", 0, 1e15, 0.3, 9},
+                         {"collective_network", 0, 1e15, 0.3, 9, 8, {"all_reduce", "broadcast"}},
+                         {"mpi_collective_network", 0, 1e15, 0.3, 9, 8, {"alltoall"}}};
+  const auto misfit = [&](const uncertainty::Kind& kind, double size_B = 1e6) {
+    return uncertainty::misfit_of(calibration, kind, size_B);
+  };
+  CHECK_THAT(misfit({false, 8, "all_reduce"}), WithinRel(0.3, kExact));
+  CHECK_THAT(misfit({false, 2, "broadcast"}), WithinRel(0.3, kExact));
+  CHECK_THAT(misfit({false, 8, "alltoall"}), WithinRel(0.5, kExact));
+  CHECK_THAT(misfit({true, 8, "alltoall"}), WithinRel(0.3, kExact));
+  CHECK_THAT(misfit({true, 8, "all_reduce"}), WithinRel(0.5, kExact));
+  CHECK_THAT(misfit({false, 1, "all_reduce"}), WithinRel(0.5, kExact));  // in a node parts are counts of GPUs too
+  // by the size's own row for each doubling
+  CHECK_THAT(misfit({false, 32, "all_reduce"}), WithinRel(std::hypot(0.3, 2 * 0.2), kExact));
+  CHECK_THAT(misfit({false, 32, "all_reduce"}, 4 * MiB), WithinRel(std::hypot(0.3, 2 * 0.05), kExact));
 }
 
 TEST_CASE("forecast beside others: who they are, and how much wider it is", "[physics][made]") {

@@ -4,6 +4,7 @@
 #include "sim/base/file_hash.hpp"
 #include "sim/records/parameters.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::calibration_test {
@@ -33,6 +34,20 @@ TEST_CASE("a calibration is read whole", "[unit]") {
   CHECK(startup->unit == "s");
   CHECK(startup->provenance == "fitted");
   CHECK(c.find("transport.peer.r0") == nullptr);
+}
+
+TEST_CASE("scatter of collectives between nodes says which were measured, on how many nodes", "[unit]") {
+  const auto read = [](const Json& more) {
+    Json row = {{"transport", "collective_network"}, {"from_B", 0}, {"to_B", 1}, {"sigma_log", 0.1}, {"samples", 2}};
+    row.update(more);
+    ObjectReader reader(row, "made");
+    return read_scatter(reader);
+  };
+  const Scatter scatter = read({{"nodes", 8}, {"operations", {"all_reduce", "broadcast"}}});
+  CHECK(scatter.nodes == 8);
+  CHECK(scatter.operations == std::vector<std::string>{"all_reduce", "broadcast"});
+  CHECK(read(Json::object()).operations.empty());
+  CHECK(error_of([&] { read({{"operations", "all_reduce"}}); }).find("operations") != std::string::npos);
 }
 
 TEST_CASE("parameters that no forecast asks for any more are left out, with their correlations", "[unit]") {

@@ -80,8 +80,30 @@ TEST_CASE("what a machine's collectives show is learned, and forecasts meet them
   CHECK_THAT(learned.parameters.at("nccl.ring.LL128@2.8.channel_Bps").value, WithinRel(5e9, 0.2));
   CHECK(learned.parameters.at("nccl.ring.LL128@2.8.channel_Bps").provenance == "fitted");
   bool network = false;
-  for (const Scatter& s : learned.scatter) network = network || s.transport == "collective_network";
+  for (const Scatter& s : learned.scatter) {
+    if (!s.transport.starts_with("collective")) continue;
+    const bool between = s.transport == "collective_network";
+    network = network || between;
+    CHECK(s.nodes == (between ? 2 : 0));
+    CHECK(s.operations == (between ? std::vector<std::string>{"all_reduce"} : std::vector<std::string>{}));
+  }
   CHECK(network);
+}
+
+TEST_CASE("a class of few points is never surer than these points are") {
+  std::vector<Measurement> all = {measured(truth())};
+  int large = 0;  // alternately, which no parameter of these can follow
+  for (MeasuredCollective& c : all[0].collectives)
+    if (c.nodes == 2 && c.size_B >= 4194304) c.time_s[0] *= large++ % 2 == 0 ? 1.5 : 1 / 1.5;
+  REQUIRE(large < 5);
+  Calibration learned = copies();
+  const learn::Lesson lesson = learn::learn_collectives(catalogue(), topology(), learned, learn::samples_of(all));
+  double largest = 0;
+  for (const learn::Point& p : lesson.points)
+    if (p.nodes == 2 && p.size_B >= 4194304) largest = std::max(largest, std::abs(p.log_error()));
+  REQUIRE(largest > 0.3);
+  for (const Scatter& s : learned.scatter)
+    if (s.transport == "collective_network" && s.from_B == 4194304) CHECK(s.sigma_log > 0.8 * largest / 1.645);
 }
 
 TEST_CASE("base and hops that the data show only together make no interval wider than the data do") {
