@@ -92,9 +92,9 @@ TEST_CASE("what a machine's collectives show is learned, and forecasts meet them
 
 TEST_CASE("a class of few points is never surer than these points are") {
   std::vector<Measurement> all = {measured(truth())};
-  int large = 0;  // alternately, which no parameter of these can follow
+  int large = 0;  // one of them by so much that no parameter follows: a 12th of all between nodes
   for (MeasuredCollective& c : all[0].collectives)
-    if (c.nodes == 2 && c.size_B >= 4194304) c.time_s[0] *= large++ % 2 == 0 ? 1.5 : 1 / 1.5;
+    if (c.nodes == 2 && c.size_B >= 4194304 && large++ == 0) c.time_s[0] *= 2;
   REQUIRE(large < 5);
   Calibration learned = copies();
   const learn::Lesson lesson = learn::learn_collectives(catalogue(), topology(), learned, learn::samples_of(all));
