@@ -35,7 +35,7 @@ fit() {
 # First: the others pay for launches as it does, where theirs were not measured.
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
   $data/hgx-h200/20261121c-host-nccl_ops.json $data/hgx-h200/20261126b-nccl_base.json \
-  $data/hgx-h200/{20261122c,20261123b,20261123c,20261123d}-launch.json \
+  $data/hgx-h200/{20261122c,20261123b,20261123c,20261123d}-launch.json $data/h200-pair-b/20261128c-launch.json \
   $data/hgx-h200/{20261122a,20261122b,20261123b,20261123c,20261123d}-launch_pytorch.json \
   $data/hgx-h200/{vllm,sglang,trtllm}-graph.json \
   --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
@@ -55,6 +55,7 @@ fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-
   --out "$out/abci-a100.json"
 fit $data/hgx-h100/{p2p-matrix,nvbandwidth,20261126i-p2p_copy,20261127b-p2p_copy_single,20261127b-host_copy}.json \
   $data/hgx-h100/{20261126i-nccl_base,20261126j-launch_pytorch}.json $data/h100-pair/20261126a-launch.json \
+  $data/h100-pair-b/20261128a-launch.json \
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
   --out "$out/hgx-h100.json"
 fit $data/a100-pcie/printed-host-copies.json \

@@ -17,9 +17,12 @@
 #include "sim/machine/inherit.hpp"
 #include "sim/machine/structure.hpp"
 #include "sim/records/calibration.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::fit {
 namespace {
+
+using lending::first_gpu;
 
 // What two occasions on one machine differ by, which no repetition of one occasion shows: part of every standard error.
 // source: 40 MB copies of the P100-DGX-1 sweep and matrix, two programs on two days, differ by 0.5 %.
@@ -165,7 +168,7 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
 bool same_capability(const Topology& here, const Lender& there) {
   if (here.gpus().empty() || there.topology.gpus().empty()) return false;
   return lending::maker_of(here) == lending::maker_of(there.topology) &&
-         lending::first_gpu(here).sm == lending::first_gpu(there.topology).sm;
+         first_gpu(here).sm == first_gpu(there.topology).sm;
 }
 
 /// What copies cannot show of a library is inherited from machines like this one, with what these differ by.
@@ -193,16 +196,15 @@ void fit_network(FitContext& context, const FitRequest& request) {
   fit_noise(context, request.measurements, request.distances);
 }
 
-/// Each record once, and all of one machine's topology.
 template <class Record>
-void check_records(const std::vector<Record>& records, const std::string& topology,
-                   std::map<std::string, std::string>& seen) {
+void check_each_once(const std::vector<Record>& records, std::map<std::string, std::string>& seen) {
   for (const Record& r : records)
     if (const auto [it, fresh] = seen.emplace(r.sha256, r.path); !fresh && !r.sha256.empty())
       throw InputError(r.path, "", "holds the same bytes as " + it->second + ": give each measurement once");
-  for (const Record& r : records)
-    if (r.topology != topology)
-      throw InputError(r.path, "/topology", "is '" + r.topology + "', the fit is for '" + topology + "'");
+}
+
+[[noreturn]] void fail_topology(const std::string& path, const std::string& is, const Topology& wanted) {
+  throw InputError(path, "/topology", "is '" + is + "', the fit is for '" + wanted.name + "'");
 }
 
 /// Members that the machine has.
@@ -249,8 +251,15 @@ void require_found(const FitContext& context) {
 
 void check_records(const FitRequest& request) {
   std::map<std::string, std::string> seen;  // by hash
-  check_records(request.measurements, request.topology->name, seen);
-  check_records(request.launches, request.topology->name, seen);
+  check_each_once(request.measurements, seen);
+  check_each_once(request.launches, seen);
+  const Topology& topology = *request.topology;
+  for (const Measurement& m : request.measurements)
+    if (m.topology != topology.name) fail_topology(m.path, m.topology, topology);
+  // Calls cost the host the same however the GPUs are wired.
+  for (const LaunchRecord& l : request.launches)
+    if (l.topology != topology.name && (topology.gpus().empty() || !same_gpu_model(l.gpu, first_gpu(topology).model)))
+      fail_topology(l.path, l.topology, topology);
   for (const Measurement& m : request.measurements) check_members(m, *request.topology);
 }
 
@@ -360,7 +369,7 @@ FitResult fit_parameters(const FitRequest& request) {
   inherit_messages(context);
   inherit_libraries(context, request);
   fit_network(context, request);
-  fit_launches(context, request.launches);
+  fit_launches(context, request.launches, request.nearest_hosts);
   fit_recording(context, request.launches);
   derive_half_bandwidth(context);
   require_found(context);
@@ -378,7 +387,9 @@ FitResult fit_parameters(const FitRequest& request) {
   }
   for (const Measurement& m : request.measurements) c.from.push_back({request.relative(m.path), m.sha256});
   for (const LaunchRecord& launch : request.launches) c.from.push_back({request.relative(launch.path), launch.sha256});
-  for (const auto* lenders : {&request.inherited, &request.library_lenders})
+  const std::vector<Calibration> none;
+  for (const auto* lenders :
+       {&request.inherited, &request.library_lenders, request.launches.empty() ? &none : &request.nearest_hosts})
     for (const Calibration& lender : *lenders)
       if (std::none_of(c.from.begin(), c.from.end(),
                        [&](const SourceFile& file) { return file.sha256 == lender.sha256; }))

@@ -106,18 +106,20 @@ namespace {
 // us of device time against 20 of host
 constexpr double kHostBound_B = 65536;
 
-// Spread of ln(cost) when the same host issues once more, minutes later and by other processes, and how many pairs
-// that is known from. source: launch against launch_ops of five hosts (calibrate/data/{hgx-h200,h100-pair,h100-four}
-// and one of 27 Nov 2026): 0.10 a record
-constexpr double kAnotherStart = 0.1, kStartsKnown = 5;
+// Spread of ln(cost) from one start of the issuing processes to the next, and how many starts that weighs as: more than
+// a record has, less than what told it. One thread that issues for all GPUs is slow or fast by its start, whatever the
+// host. source: what starts of eight hosts differ by within each, up to 28 Nov 2026 (calibrate/data, launch and
+// launch_ops): 0.18 of single_process, 0.10 of process, 16 degrees of freedom
+constexpr double kAnotherStart = 0.1, kAnotherStartOfAll = 0.18, kStartsKnown = 5;
 // Spread of ln(cost) between hosts of one kind, and how many of these spreads away a host is of another kind, so that
-// its tails are wide. source: the medians of 14 launch records of nine hosts in calibrate/data differ by 0.15, of which
-// one start has 0.1
+// its tails are wide. source: the means of 13 hosts of these records less what starts explain: 0.10 of single_process,
+// 0.14 of process
 constexpr double kAnotherHost = 0.12, kFar = 2;
 
-/// A point, and which start of the issuing processes measured it.
+/// A point, its record, and which start of the issuing processes measured it.
 struct Issued {
   const LaunchPoint* point = nullptr;
+  const LaunchRecord* record = nullptr;
   int start = 0;
 };
 
@@ -236,39 +238,60 @@ void count_starts(const std::vector<Observation>& rows, const std::vector<int>& 
 /// The spread from one start of the issuing processes to the next, apart from the scatter of points within one.
 struct StartSpread {
   double within = 0, between = 0;  ///< standard deviations of ln(cost)
+  double mean = 0;                 ///< of ln(cost), of starts that count alike
   double starts = 1;
   [[nodiscard]] double of_mean() const { return between / std::sqrt(starts); }
 };
 
-/// @param errors  logarithms. @param starts  one for each
-StartSpread spread_of_starts(const std::vector<double>& errors, const std::vector<int>& starts) {
+/// @param errors  logarithms. @param starts  one for each. @param another  expected between starts
+StartSpread spread_of_starts(const std::vector<double>& errors, const std::vector<int>& starts, double another) {
   std::map<int, std::vector<double>> by_start;
   for (std::size_t i = 0; i < errors.size(); ++i) by_start[starts[i]].push_back(errors[i]);
   std::map<int, double> middle;
-  double mean = 0, squares = 0;
-  for (const auto& [start, of_start] : by_start) {
-    middle[start] = estimate_median(of_start).value;
-    mean += middle[start] / static_cast<double>(by_start.size());
-  }
-  for (const auto& [start, value] : middle) squares += (value - mean) * (value - mean);
   StartSpread spread;
   spread.starts = static_cast<double>(by_start.size());
-  spread.between =
-      std::sqrt((kStartsKnown * kAnotherStart * kAnotherStart + squares) / (kStartsKnown + spread.starts - 1));
+  for (const auto& [start, of_start] : by_start) {
+    middle[start] = estimate_median(of_start).value;
+    spread.mean += middle[start] / spread.starts;
+  }
+  double squares = 0;
+  for (const auto& [start, value] : middle) squares += (value - spread.mean) * (value - spread.mean);
+  spread.between = std::sqrt((kStartsKnown * another * another + squares) / (kStartsKnown + spread.starts - 1));
   std::vector<double> distances;
   for (std::size_t i = 0; i < errors.size(); ++i) distances.push_back(std::abs(errors[i] - middle[starts[i]]));
   spread.within = sigma_of_ninety_percent(distances);
   return spread;
 }
 
+/// Factor on the costs of the nearest host, and its spread.
+struct HostFactor {
+  double factor = 1, spread = 0;
+};
+
+/// By what starts of its processes differ by, the data say how many times the nearest host's costs this host's are; by
+/// what hosts of one kind differ by, it is near one. Student's tails let another host be far.
+/// @param measured  ln(factor). @param spread  of it
+HostFactor near_one(double measured, double spread) {
+  const double of_data = 1 / (spread * spread);
+  double at = measured, of_prior = 0;
+  constexpr int kRounds = 50;  // source: ours, far beyond what changes a digit
+  for (int round = 0; round < kRounds; ++round) {
+    const double tails = at / (kAnotherHost * kFar);
+    of_prior = 1 / (kAnotherHost * kAnotherHost * (1 + tails * tails));
+    at = measured * of_data / (of_data + of_prior);
+  }
+  return {std::exp(at), 1 / std::sqrt(of_data + of_prior)};
+}
+
 class LaunchFit {
  public:
-  LaunchFit(FitContext& context, const std::vector<LaunchRecord>& launches) : context_(context) {
+  LaunchFit(FitContext& context, const std::vector<LaunchRecord>& launches, const std::vector<Calibration>& hosts)
+      : context_(context), hosts_(hosts) {
     std::map<std::pair<const LaunchRecord*, int>, int> starts;
     for (const LaunchRecord& record : launches)
       for (const LaunchPoint& point : record.points)
-        points_.push_back(
-            {&point, starts.try_emplace({&record, point.round}, static_cast<int>(starts.size())).first->second});
+        points_.push_back({&point, &record,
+                           starts.try_emplace({&record, point.round}, static_cast<int>(starts.size())).first->second});
   }
 
   void run() {
@@ -301,7 +324,7 @@ class LaunchFit {
   /// Small calls that are alike but for who issues them: devices alone, queued and in a graph of several.
   void fit_graphs() {
     constexpr double kSmall_B = 16384;  // source: ours, so that the bytes take a small part
-    std::map<Call, double> queued_s, in_graph_s;
+    std::map<std::pair<const LaunchRecord*, Call>, double> queued_s, in_graph_s;
     for (const Issued& issued : points_) {
       const LaunchPoint& p = *issued.point;
       const auto device_s = median_of(p, "device");
@@ -309,7 +332,7 @@ class LaunchFit {
       if (!device_s || p.size_B > kSmall_B || p.sends > 1 || p.communicators > 1) continue;
       if (is_call(p, "process") || (is_call(p, "graph") && several)) {
         auto& into = p.launch == "graph" ? in_graph_s : queued_s;
-        const auto [found, fresh] = into.try_emplace(call_of(p), *device_s);
+        const auto [found, fresh] = into.try_emplace({issued.record, call_of(p)}, *device_s);
         found->second = std::min(found->second, *device_s);
       }
     }
@@ -326,7 +349,7 @@ class LaunchFit {
            const SecondsOf& seconds) {
     std::vector<Observation> rows;
     std::vector<int> starts;
-    for (const auto& [point, start] : points_) {
+    for (const auto& [point, record, start] : points_) {
       const auto coefficients = row(*point);
       if (!coefficients) continue;
       for (const double time_s : seconds(*point)) {
@@ -341,61 +364,44 @@ class LaunchFit {
     }
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
-    LinearFit found = fit_costs(rows, names);
-    count_starts(rows, starts, names, found);
-    const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts);
-    const Shrunk shrunk = towards_nearest(names, rows, found.value, spread.of_mean());
+    const std::optional<LinearFit> nearest = costs_of_nearest(names);
+    LinearFit found = nearest ? *nearest : fit_costs(rows, names);
+    if (!nearest) count_starts(rows, starts, names, found);
+    const double another = subject == "single_process" ? kAnotherStartOfAll : kAnotherStart;
+    const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts, another);
+    const HostFactor host =
+        nearest ? near_one(spread.mean, spread.of_mean()) : HostFactor{std::exp(spread.mean), spread.of_mean()};
     for (std::size_t k = 0; k < names.size(); ++k)
-      context_.set((*costs[k])(subject), found.value[k] * shrunk.factor,
-                   std::hypot(found.stderr_[k], shrunk.spread * found.value[k]) * shrunk.factor);
+      context_.set((*costs[k])(subject), found.value[k] * host.factor,
+                   std::hypot(found.stderr_[k], host.spread * found.value[k]) * host.factor);
     const double sigma = std::hypot(spread.within, spread.between);
     context_.set(key::launch_sigma(subject), sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())));
   }
 
-  /// Factor on this host's own costs, and its spread.
-  struct Shrunk {
-    double factor = 1, spread = 0;
-  };
-
-  /// All costs of a subject are as many times those of the nearest host: by what starts of its processes differ by, the
-  /// data say how many; by what hosts of one kind differ by, it is near one. Student's tails let another host be far.
-  /// @param spread  of ln(cost) of these data
-  Shrunk towards_nearest(const std::vector<std::string>& names, const std::vector<Observation>& rows,
-                         const std::vector<double>& costs, double spread) const {
-    // All of one host, which fitted them itself.
-    std::vector<double> inherited;
-    for (const Calibration* nearest : context_.lenders_of(key_named(names.front()))) {
-      inherited.clear();
+  /// The first host that fitted all of them itself.
+  [[nodiscard]] std::optional<LinearFit> costs_of_nearest(const std::vector<std::string>& names) const {
+    for (const Calibration& host : hosts_) {
+      LinearFit costs;
       for (const std::string& name : names)
-        if (const Parameter* parameter = nearest->find(name); parameter != nullptr && !parameter->inherited())
-          inherited.push_back(parameter->value);
-      if (inherited.size() == names.size()) break;
+        if (const Parameter* parameter = host.find(name); parameter != nullptr && !parameter->inherited()) {
+          costs.value.push_back(parameter->value);
+          costs.stderr_.push_back(parameter->stderr_);
+        }
+      if (costs.value.size() == names.size()) return costs;
     }
-    if (inherited.size() != names.size()) return {1, spread};
-    std::vector<double> ratios;
-    const std::vector<double> own = log_errors(rows, costs), other = log_errors(rows, inherited);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (std::isfinite(other[i])) ratios.push_back(other[i] - own[i]);
-    if (ratios.empty()) return {1, spread};
-    const double measured = estimate_median(ratios).value, of_data = 1 / (spread * spread);
-    double at = measured, of_prior = 0;
-    constexpr int kRounds = 50;  // source: ours, far beyond what changes a digit
-    for (int round = 0; round < kRounds; ++round) {
-      const double tails = at / (kAnotherHost * kFar);
-      of_prior = 1 / (kAnotherHost * kAnotherHost * (1 + tails * tails));
-      at = measured * of_data / (of_data + of_prior);
-    }
-    return {std::exp(at - measured), 1 / std::sqrt(of_data + of_prior)};
+    return std::nullopt;
   }
 
   FitContext& context_;
+  const std::vector<Calibration>& hosts_;
   std::vector<Issued> points_;
 };
 
 }  // namespace
 
-void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches) {
-  if (!launches.empty()) LaunchFit(context, launches).run();
+void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches,
+                  const std::vector<Calibration>& hosts) {
+  if (!launches.empty()) LaunchFit(context, launches, hosts).run();
 }
 
 }  // namespace linkcast::fit

@@ -16,6 +16,7 @@
 #include "sim/base/file_hash.hpp"
 #include "sim/base/log.hpp"
 #include "sim/engine/problem.hpp"
+#include "sim/forecast/host_costs.hpp"
 #include "sim/machine/fabric.hpp"
 #include "sim/machine/inherit.hpp"
 #include "sim/machine/library.hpp"
@@ -391,6 +392,16 @@ void add_missing(const Calibration& nearest, Calibration& calibration) {
   }
 }
 
+/// Machines that the rest is inherited from, then the host that forecasts fall back to.
+std::vector<Calibration> nearest_hosts(const catalogue::MachineFiles& files, const Topology& topology,
+                                       const std::optional<Nearest>& nearest,
+                                       const std::vector<Calibration>& inherited) {
+  std::vector<Calibration> hosts = nearest ? nearest->machines : inherited;
+  const std::string& measured = launch::measured_host();
+  if (topology.name != measured) hosts.push_back(read_calibration(files.calibration(measured)));
+  return hosts;
+}
+
 fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology,
                            const std::optional<Nearest>& nearest) {
   const catalogue::MachineFiles files(catalogue.data_dir());
@@ -406,6 +417,7 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
       request.inherited.push_back(machine.unmeasured ? one : part_of(nearest->parameters, one));
   for (const std::string& id : machine.inherit)
     if (id != "nearest" && id != "none") request.inherited.push_back(read_calibration(files.calibration(id)));
+  if (!request.launches.empty()) request.nearest_hosts = nearest_hosts(files, topology, nearest, request.inherited);
   for (const std::string& id : machine.inherit_library)
     request.library_lenders.push_back(read_calibration(files.calibration(id)));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),

@@ -140,6 +140,8 @@ LaunchRecord read_launch_record(const std::string& path) {
   text_of(r, "source");
   r.choice("timing", {"host"});
   ObjectReader environment = r.object("environment");  // the rest is recorded, not interpreted
+  if (const auto gpus = environment.optional<std::vector<std::string>>("gpu_names"); gpus && !gpus->empty())
+    record.gpu = gpus->front();
   record.host_cpu = text_of(environment, "host_cpu");
   record.host_cores = environment.required<int>("host_cores");
   if (record.host_cores < 1) environment.fail("host_cores", "must be at least 1");

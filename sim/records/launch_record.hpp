@@ -36,6 +36,7 @@ struct LaunchRecord {
   std::string path;  ///< where it was read from
   std::string sha256;
   std::string id, machine, topology, bench;
+  std::string gpu;  ///< model of the first; empty: not recorded
   std::string host_cpu;
   int host_cores = 0;
   std::vector<LaunchPoint> points;

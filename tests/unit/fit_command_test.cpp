@@ -3,6 +3,7 @@
 
 #include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::fit_command_test {
@@ -76,7 +77,7 @@ TEST_CASE("measurements without a copy are welcome beside others", "[unit][fit]"
   CHECK(alone.err.find("the measurements hold no copy that a parameter could come from") != std::string::npos);
 }
 
-TEST_CASE("launch records reach the fit, once each and of its topology", "[unit][fit]") {
+TEST_CASE("launch records reach the fit, once each and of its topology or its GPUs", "[unit][fit]") {
   const ScratchFolder scratch;
   const std::string launch = "calibrate/data/hgx-h200/20261122c-launch.json ";
   const Run other = fit(scratch, kData + launch, "--bootstrap 0");
@@ -86,6 +87,21 @@ TEST_CASE("launch records reach the fit, once each and of its topology", "[unit]
   const std::string copies = "calibrate fit calibrate/data/hgx-h200/20261121a-host_copy.json ",
                     end = "--topology hgx-h200 --bootstrap 0 --out '" + (scratch / "p.json").string() + "'";
   CHECK(run_program(copies + launch + launch + end).err.find("holds the same bytes as") != std::string::npos);
+  const std::string pair = "calibrate/data/h200-pair-b/20261128c-launch.json ";
+  CHECK(run_program(copies + "calibrate/data/h100-pair-b/20261128a-launch.json " + end)
+            .err.find("/topology: is 'h100-pair-b', the fit is for 'hgx-h200'") != std::string::npos);
+  CHECK(run_program(copies + pair + end).code == 0);
+  // A measured host pays a factor of what the nearest host pays.
+  const std::string folder = "calibrate/data/h200-pair-b/";
+  REQUIRE(run_program("calibrate fit " + folder + "20261128c-host_copy.json " + pair + "--topology " + folder +
+                      "h200-pair-b-topology.json --bootstrap 0 --out '" + (scratch / "own.json").string() + "'")
+              .code == 0);
+  const auto cost = [](const Json& of, const char* what) {
+    return of["parameters"]["launch.process." + std::string(what)]["value"].get<double>();
+  };
+  const Json own = written(scratch, "own.json"), nearest = read_json_file(data_dir() + "/models/params/hgx-h200.json");
+  CHECK(cost(own, "send_s") / cost(own, "call_s") == Approx(cost(nearest, "send_s") / cost(nearest, "call_s")));
+  CHECK(cost(own, "call_s") != cost(nearest, "call_s"));
   REQUIRE(run_program(copies + launch + end).code == 0);
   CHECK(written(scratch, "p.json")["from"][1]["path"] == "calibrate/data/hgx-h200/20261122c-launch.json");
 }

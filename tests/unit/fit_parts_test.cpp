@@ -169,7 +169,7 @@ TEST_CASE("launches: batches, large calls, waits, and how far they scatter", "[u
   steady(1e9, 500e-6);
   steady(1e9, 500e-6);
   fit::FitContext context;
-  fit::fit_launches(context, {record});
+  fit::fit_launches(context, {record}, {});
   const auto found = [&](const std::string& name) { return context.found.at("launch." + name); };
   CHECK_THAT(found("pytorch.call_s").value, WithinRel(20e-6, 1e-6));
   CHECK_THAT(found("pytorch.batch_s").value, WithinRel(40e-6, 1e-6));

@@ -50,7 +50,7 @@ LaunchRecord host() {
 
 TEST_CASE("a host without noise is found to the last digit", "[unit][fit]") {
   fit::FitContext context;
-  fit::fit_launches(context, {host()});
+  fit::fit_launches(context, {host()}, {});
   const std::map<std::string, double> expected = {
       {"single_process.call_s", kCall}, {"single_process.gpu_s", kGpu}, {"single_process.send_s", kSend},
       {"process.call_s", 3 * kCall},    {"process.send_s", kSend},      {"pytorch.call_s", 11 * kCall},
@@ -80,7 +80,7 @@ TEST_CASE("starts of the processes that differ widen the forecast, points of one
       }
     }
     fit::FitContext context;
-    fit::fit_launches(context, {record});
+    fit::fit_launches(context, {record}, {});
     return context.found.at("launch.kernel.sigma").value;
   };
   CHECK(sigma_of({0, 0, 0}) < 0.1);
@@ -100,7 +100,7 @@ TEST_CASE("costs are known as starts of the processes scatter, however many poin
       record.points.back().round = start + 1;
     }
   fit::FitContext context;
-  fit::fit_launches(context, {record});
+  fit::fit_launches(context, {record}, {});
   const double value = context.found.at("launch.kernel.call_s").value;
   // The mean of n starts: their standard deviation over sqrt(n); that of all starts, with the five that other hosts
   // show (0.1), over sqrt(n).
@@ -111,17 +111,38 @@ TEST_CASE("costs are known as starts of the processes scatter, however many poin
   CHECK_THAT(error / value, WithinRel(std::hypot(scatter, start), 0.05));
 }
 
+TEST_CASE("one thread for all GPUs is slow or fast by its start: each start counts alike", "[unit][fit]") {
+  constexpr double kSlow = 0.4;  // ln of how many times
+  LaunchRecord record;
+  const auto add = [&](int round, int points, double off) {
+    for (int i = 0; i < points; ++i)
+      for (const int sends : {1, 2, 8})
+        for (const int communicators : {1, 4}) {
+          const double host_s = kCall + 2 * (communicators * kGpu + (sends - 1) * kSend);
+          record.points.push_back(point("single_process", "sendrecv", 2, sends, communicators, host_s * std::exp(off)));
+          record.points.back().round = round;
+        }
+  };
+  add(1, 1, 0);
+  add(2, 9, kSlow);  // of nearly all points
+  fit::FitContext context;
+  fit::fit_launches(context, {record}, {});
+  CHECK_THAT(context.found.at("launch.single_process.gpu_s").value, WithinRel(kGpu * std::exp(kSlow / 2), 1e-3));
+  // the mean of both starts; (5 x 0.18^2 + 2 x 0.2^2) / (5 + 1)
+  CHECK(context.found.at("launch.single_process.sigma").value ==
+        Approx(std::sqrt((5 * 0.0324 + 2 * 0.04) / 6)).epsilon(1e-3));
+}
+
 TEST_CASE("costs of a host lie between its own and those of the nearest host", "[unit][fit]") {
   fit::FitContext alone;
-  fit::fit_launches(alone, {host()});
+  fit::fit_launches(alone, {host()}, {});
   // Inherits from another host of the same kind, whose costs are so many times these.
   const auto with_nearest = [&](double times) {
     Calibration nearest;
     for (const auto& [name, parameter] : alone.found)
       if (name.ends_with("_s")) nearest.parameters[name] = {parameter.value * times, 0, "s", "fitted"};
     fit::FitContext context;
-    context.inherited = {&nearest};
-    fit::fit_launches(context, {host()});
+    fit::fit_launches(context, {host()}, {nearest});
     const double ratio =
         context.found.at("launch.process.call_s").value / alone.found.at("launch.process.call_s").value;
     const double send = context.found.at("launch.process.send_s").value / alone.found.at("launch.process.send_s").value;
@@ -143,7 +164,7 @@ TEST_CASE("no cost of a host is below 0: the others follow", "[unit][fit]") {
   for (const int sends : {1, 8})
     record.points.push_back(point("single_process", "sendrecv", 2, sends, 1, 2 * (kGpu + (sends - 1) * kSend)));
   fit::FitContext context;
-  fit::fit_launches(context, {record});
+  fit::fit_launches(context, {record}, {});
   CHECK(context.found.at("launch.single_process.call_s").value == 0);
   CHECK(context.found.at("launch.single_process.call_s").stderr_ > 0);
   CHECK_THAT(context.found.at("launch.single_process.gpu_s").value, WithinRel(kGpu, 0.2));
@@ -167,10 +188,16 @@ TEST_CASE("calls in a graph of several start sooner than queued ones, by the mid
     record.points.push_back(graph);
   }
   fit::FitContext context;
-  fit::fit_launches(context, {record});
+  fit::fit_launches(context, {record}, {});
   CHECK_THAT(context.found.at("nccl.graph.sooner_s").value, WithinRel(0.4e-6, 1e-9));
+  LaunchRecord slower = record;  // of another host: each is compared within its own record
+  for (LaunchPoint& p : slower.points)
+    for (double& s : p.times_s.at("device")) s *= 2;
+  fit::FitContext both;
+  fit::fit_launches(both, {record, slower}, {});
+  CHECK_THAT(both.found.at("nccl.graph.sooner_s").value, WithinRel(0.6e-6, 1e-9));
   fit::FitContext none;
-  fit::fit_launches(none, {host()});
+  fit::fit_launches(none, {host()}, {});
   CHECK(none.found.count("nccl.graph.sooner_s") == 0);
 }
 
@@ -178,7 +205,7 @@ TEST_CASE("what a record lacks is said, not guessed", "[unit][fit]") {
   LaunchRecord record = host();
   std::erase_if(record.points, [](const LaunchPoint& p) { return p.launch == "pytorch"; });
   fit::FitContext context;
-  fit::fit_launches(context, {record});
+  fit::fit_launches(context, {record}, {});
   CHECK(context.found.count("launch.pytorch.call_s") == 0);
   REQUIRE(context.undetermined.size() == 1);
   CHECK(context.undetermined[0] == "launch.pytorch.*: such points of a launch record");

@@ -145,4 +145,23 @@ TEST_CASE("parts of a library that data make no better stay as they were", "[uni
   CHECK(learn::no_better_than_prior(parts, fit::fit_map(parts)).size() == 1);
 }
 
+TEST_CASE("a fit that gains little on its own points leaves a part as it was", "[unit][fit]") {
+  const auto left_where_prior_is_off_by = [](double off) {
+    constexpr double kScatter[] = {0.1, -0.1, 0, 0};
+    fit::MapRequest part;
+    part.unknowns = {{"nccl.sendrecv@2.27.base_s", {1, 0.3}}};
+    part.points = 24;
+    part.depending.resize(1);
+    for (std::size_t i = 0; i < part.points; ++i) part.depending[0].push_back(i);
+    part.log_error = [off, kScatter](std::size_t i, const Values& values) {
+      return std::log(values[0]) - off - kScatter[i % 4];
+    };
+    return learn::no_better_than_prior(part, fit::fit_map(part));
+  };
+  CHECK(left_where_prior_is_off_by(0.02).empty());  // a mean error of 0.06 becomes 0.05
+  const auto left = left_where_prior_is_off_by(0.003);
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].learned < left[0].prior);
+}
+
 }  // namespace linkcast::test::map_fit_test
