@@ -16,6 +16,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/json_error.hpp"
+#include "sim/base/json_watch.hpp"
 #include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
@@ -492,10 +493,7 @@ Json json_of(const std::string& path) {
   if (bytes.empty()) throw InputError(path + ": is empty");
   if (is_pickle(bytes)) return read_pickle(bytes, path, "frames");
   try {
-    return Json::parse(with_null_for_nan(bytes), [&](int depth, Json::parse_event_t event, Json&) {
-      refuse_deep_json(depth, event, path);
-      return true;
-    });
+    return parse_watched(with_null_for_nan(bytes), path, {});
   } catch (const Json::exception& error) {
     throw InputError(path + ": neither a pickle nor JSON: " + json_error_text(error.what()));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/index.hpp"
 #include "sim/base/json_error.hpp"
+#include "sim/base/json_watch.hpp"
 #include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
@@ -287,11 +289,10 @@ class Events {
 /// Takes each element of the two long lists as soon as it is read, and forgets it.
 class Elements {
  public:
-  explicit Elements(const std::string& path) : path_(path), nodes_(path), events_(path) {}
+  explicit Elements(const std::string& path) : nodes_(path), events_(path) {}
 
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
-    refuse_deep_json(depth, event, path_);
     if (depth == 1 && event == Event::key) list_ = parsed.get<std::string>();
     if (depth == 1 && event == Event::array_start) index_ = 0;
     if (depth != 2 || event != Event::object_end || (list_ != kNodes && list_ != kTraceEvents)) return true;
@@ -306,22 +307,11 @@ class Elements {
   Events& events() { return events_; }
 
  private:
-  const std::string& path_;
   std::string list_;
   std::size_t index_ = 0;
   Nodes nodes_;
   Events events_;
 };
-
-}  // namespace
-
-namespace {
-
-template <class Input>
-Json rest_of(Input&& input, Elements& elements) {
-  return Json::parse(
-      input, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
-}
 
 }  // namespace
 
@@ -332,12 +322,12 @@ TorchFile read_torch_file(const std::string& path) {
   std::optional<Elements> elements(path);
   Json rest;
   try {
-    rest = rest_of(*stream, *elements);
-  } catch (const Json::exception& error) {
+    rest = parse_watched(*stream, path, std::ref(*elements));
+  } catch (const Json::exception&) {
     elements.emplace(path);  // values of tensors may be NaN
     try {
-      rest = rest_of(with_null_for_nan(file_bytes(path)), *elements);
-    } catch (const Json::exception&) {
+      rest = parse_watched(with_null_for_nan(file_bytes(path)), path, std::ref(*elements));
+    } catch (const Json::exception& error) {
       throw InputError(path + ": not JSON: " + json_error_text(error.what()));
     }
   }

@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"
 
@@ -416,8 +417,8 @@ std::size_t end_of_object(const std::string& text, std::size_t begin) {
 
 }  // namespace
 
-std::vector<std::string> json_objects_with(const std::string& text, const std::string& key) {
-  std::vector<std::string> objects;
+std::vector<JsonText> json_objects_with(const std::string& text, const std::string& key) {
+  std::vector<JsonText> objects;
   constexpr int kMostTries = 1000;  // lines that begin with a brace and are none. source: ours
   int tries = 0;
   for (std::size_t line = 0; line < text.size() && tries < kMostTries;) {
@@ -425,14 +426,14 @@ std::vector<std::string> json_objects_with(const std::string& text, const std::s
     if (begin == std::string::npos) break;
     line = std::min(text.find('\n', begin), text.size());
     if (text[begin] != '{') continue;
-    const std::size_t end = end_of_object(text, begin);
-    const Json json = end == std::string::npos
-                          ? Json()
-                          : Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                        text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (json.is_object()) line = end;
     ++tries;
-    if (json.is_object() && json.contains(key)) objects.push_back(text.substr(begin, end - begin));
+    const std::size_t end = end_of_object(text, begin);
+    if (end == std::string::npos) continue;
+    std::string object = with_null_for_nan(text.substr(begin, end - begin));
+    const Json json = Json::parse(object, nullptr, false);
+    if (!json.is_object()) continue;
+    line = end;
+    if (json.contains(key)) objects.push_back({begin, end, std::move(object)});
   }
   return objects;
 }

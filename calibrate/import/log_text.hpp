@@ -1,6 +1,7 @@
 #pragma once
 // Logs as people post them: lines of one process without what terminals, launchers, log collectors and pages of text
 // put in front of them.
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,12 @@ LogText plain_log(const std::string& path, const std::string& text);
 /// The same as a list of all lines of the file; those of other processes are empty.
 std::vector<std::string> plain_log_lines(const std::string& path, const std::string& text);
 
+struct JsonText {
+  std::size_t begin = 0, end = 0;  ///< in the text around it
+  std::string text;                ///< with null for NaN
+};
+
 /// Every JSON object of a text that has this key, whatever stands around it: logs of launchers hold such output.
-std::vector<std::string> json_objects_with(const std::string& text, const std::string& key);
+std::vector<JsonText> json_objects_with(const std::string& text, const std::string& key);
 
 }  // namespace linkcast

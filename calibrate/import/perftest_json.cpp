@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <sstream>
 
 #include "calibrate/import/log_text.hpp"
 #include "calibrate/import/perftest_table.hpp"
+#include "calibrate/import/shell_commands.hpp"
+#include "sim/base/json_watch.hpp"
 #include "sim/base/regex.hpp"
 
 namespace linkcast::perftest {
@@ -63,7 +66,10 @@ std::string text_at(const Json& object, std::initializer_list<const char*> keys)
   return value == nullptr ? "" : value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-/// "test_info" and every object with a size, in their order, keys that are there twice included.
+const std::initializer_list<const char*> kSizes{"msgsize", "messagesize", "bytes", "size"};
+
+/// "test_info" and every other object with a size that is in none itself, in their order, keys that are there twice
+/// included.
 struct Objects {
   Json info = Json::object();
   std::vector<Json> results;
@@ -72,22 +78,31 @@ struct Objects {
 Objects objects_in(const std::string& text, const std::string& path) {
   Objects found;
   std::vector<std::string> keys;
-  const Json whole = Json::parse(
-      text,
-      [&](int depth, Json::parse_event_t event, Json& parsed) {
-        using Event = Json::parse_event_t;
-        refuse_deep_json(depth, event, path);
-        if (event == Event::key) {
-          keys.resize(static_cast<std::size_t>(depth));
-          keys.back() = plain_key(parsed.get<std::string>());
-        }
-        if (event != Event::object_end) return true;
-        if (depth == 1 && !keys.empty() && keys.front() == "testinfo") found.info = parsed;
-        if (value_of(parsed, {"msgsize", "messagesize", "bytes", "size"}) != nullptr) found.results.push_back(parsed);
-        return true;
-      },
-      false);
-  if (whole.is_discarded()) throw InputError(path + ": holds JSON of perftest that is broken");
+  std::vector<std::size_t> before;  // results, when each open object began
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::key) {
+      keys.resize(static_cast<std::size_t>(depth));
+      keys.back() = plain_key(parsed.get<std::string>());
+    }
+    if (event == Event::object_start) before.push_back(found.results.size());
+    if (event != Event::object_end) return true;
+    const std::size_t begin = before.back();
+    before.pop_back();
+    if (keys.empty() || depth == 0) return true;
+    if (keys.front() == "testinfo") {
+      if (depth == 1) found.info = parsed;
+    } else if (value_of(parsed, kSizes) != nullptr) {
+      found.results.resize(begin);
+      found.results.push_back(parsed);
+    }
+    return true;
+  };
+  try {
+    parse_watched(text, path, watch);
+  } catch (const Json::exception&) {
+    throw InputError(path + ": holds JSON of perftest that is broken");
+  }
   return found;
 }
 
@@ -121,7 +136,7 @@ class JsonReader {
 
  private:
   void add_row(const Json& result, Table& table) const {
-    const std::string size = text_at(result, {"msgsize", "messagesize", "bytes", "size"});
+    const std::string size = text_at(result, kSizes);
     const std::string place = fmt::format("{}: result of {} bytes", path_, size);
     std::string value = text_at(result, {table.latency ? "ttypical" : "bwaverage"});
     if (table.latency && value.empty()) {  // with a duration (-D) there is no median
@@ -129,7 +144,7 @@ class JsonReader {
       table.mean = true;
     }
     if (value.empty())
-      throw InputError(place + ": has no " + (table.latency ? "t_typical" : "BW_average") + ", as a test of " +
+      throw InputError(place + ": has no number " + (table.latency ? "t_typical" : "BW_average") + ", as a test of " +
                        (table.latency ? "latency" : "bandwidth") + " has");
     table.rows.push_back({place, size, value});
   }
@@ -139,7 +154,7 @@ class JsonReader {
     const auto number = [](const Json& result, const char* key) { return decimal(text_at(result, {key})).value_or(0); };
     double found = unit_ ? (*unit_ == "Gb/sec" ? kGigabit_B : kMiB_B) : 0;
     for (const Json& result : results) {
-      const double size = decimal(text_at(result, {"msgsize", "messagesize", "bytes", "size"})).value_or(0);
+      const double size = decimal(text_at(result, kSizes)).value_or(0);
       const double rate = number(result, "bwaverage"), messages = number(result, "msgrate");
       if (!(rate > 0) || messages < kFewestMessages) continue;
       double fits = 0;
@@ -165,27 +180,45 @@ class JsonReader {
 
 }  // namespace
 
-std::vector<Table> json_tables(const ImportRequest& request, TextFile& file, SameProcesses& processes) {
-  const std::vector<std::string> texts = json_texts_of_log(file, "test_info");
-  if (texts.empty()) return {};
+namespace {
+
+/// Commands and other lines of a log about the runs behind them.
+struct Said {
+  std::string command;         ///< name of the test of the last command
+  std::optional<bool> on_gpu;  ///< of that command
+};
+
+void read_said(const std::string& lines, SameProcesses& processes, Said& said) {
   static const Regex typed(R"(.*?\b(?:ib|raw_ethernet)_(\w+)\b.*)"), both(R"(.*\s(?:-b|--bidirectional)\b.*)"),
       gpu(R"(.*--use_(?:cuda|rocm|hl)\b.*)");
-  std::string command, line;
-  std::optional<bool> on_gpu;
-  std::vector<Table> tables;
-  for (std::size_t begin = 0; begin < file.text().size(); begin += line.size() + 1) {
-    line = file.text().substr(begin, std::min(file.text().find('\n', begin), file.text().size()) - begin);
-    if (line.find('"') != std::string::npos) continue;
-    processes.see(line, "ib_");
-    if (const Match match = typed.whole(line))
-      command = match[1].substr(0, match[1].find('_')) + (both.whole(line) ? " bidirectional " : " ") +
-                match[1].substr(match[1].find('_') + 1);
-    if (gpu.whole(line)) on_gpu = true;
+  std::istringstream in(lines);
+  JoinedLines joined;
+  for (std::string line; std::getline(in, line);) {
+    const std::string text = joined.add(line);
+    processes.see(text, "ib_");
+    if (const Match match = typed.whole(text); match && match[1].find('_') != std::string::npos) {
+      said.command = match[1].substr(0, match[1].find('_')) + (both.whole(text) ? " bidirectional " : " ") +
+                     match[1].substr(match[1].find('_') + 1);
+      said.on_gpu.reset();
+    }
+    if (gpu.whole(text)) said.on_gpu = true;
   }
-  for (const std::string& text : texts) {
-    tables.push_back(JsonReader(request, file.path()).read(text, command));
-    tables.back().on_gpu = on_gpu;
-    processes.begin_run(file.path(), 1, "src and dst");
+}
+
+}  // namespace
+
+std::vector<Table> json_tables(const ImportRequest& request, TextFile& file, SameProcesses& processes) {
+  Said said;
+  std::vector<Table> tables;
+  std::size_t end = 0;
+  const std::vector<JsonText> runs = json_texts_of_log(file, "test_info");
+  for (const JsonText& run : runs) {
+    read_said(file.text().substr(end, run.begin - end), processes, said);
+    end = run.end;
+    if (runs.size() == 1 && said.command.empty()) read_said(file.text().substr(end), processes, said);
+    processes.begin_run(file.path(), file.number_at(run.begin), "src and dst");
+    tables.push_back(JsonReader(request, file.path()).read(run.text, said.command));
+    tables.back().on_gpu = said.on_gpu;
   }
   return tables;
 }

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "calibrate/import/log_text.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/null_for_nan.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/regex.hpp"
@@ -271,14 +271,15 @@ void TextFile::strip_launchers() {
   other_processes_ = log.note;
 }
 
-std::vector<std::string> json_texts_of_log(TextFile& file, const std::string& key) {
+std::vector<JsonText> json_texts_of_log(TextFile& file, const std::string& key) {
   const auto is_json = [&] { return file.text()[file.text().find_first_not_of(" \t\r\n")] == '{'; };
   const bool whole = is_json();
-  if (whole && Json::accept(file.text())) return {file.text()};
+  if (whole && Json::accept(file.text())) return {{0, file.text().size(), file.text()}};
   if (!whole && file.text().find('"' + key + '"') == std::string::npos) return {};
   file.strip_launchers();
-  std::vector<std::string> objects = json_objects_with(file.text(), key);
-  if (objects.empty() && is_json()) parse_json(file.text(), file.path());  // says where it breaks off
+  std::vector<JsonText> objects = json_objects_with(file.text(), key);
+  if (objects.empty() && is_json())
+    parse_json(with_null_for_nan(file.text()), file.path());  // says where it breaks off
   static const Regex used(R"re((?m)^\s*[{,]?\s*"(\w+)"\s*:\s*[\[{])re");
   if (const Match match = used.find(file.text()); objects.empty() && match)
     throw InputError(file.path() + ": holds JSON with \"" + match[1] +
@@ -289,7 +290,7 @@ std::vector<std::string> json_texts_of_log(TextFile& file, const std::string& ke
 
 std::vector<Json> json_of_log(TextFile& file, const std::string& key) {
   std::vector<Json> objects;
-  for (const std::string& text : json_texts_of_log(file, key)) objects.push_back(parse_json(text, file.path()));
+  for (const JsonText& json : json_texts_of_log(file, key)) objects.push_back(parse_json(json.text, file.path()));
   return objects;
 }
 
@@ -301,6 +302,11 @@ void TextFile::skip_blank() {
 
 void TextFile::expect_more(const std::string& what) const {
   if (at_end()) fail_at(last_number(), "the file ends here, " + what + " is missing");
+}
+
+int TextFile::number_at(std::size_t byte) const {
+  const auto lines = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+  return numbers_[std::min(static_cast<std::size_t>(lines), numbers_.size() - 1)];
 }
 
 void TextFile::fail(const std::string& what) const { fail_at(at_end() ? last_number() : number(), what); }

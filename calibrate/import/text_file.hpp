@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/import/log_text.hpp"
 #include "sim/base/object_reader.hpp"
 
 namespace linkcast {
@@ -39,6 +40,8 @@ class TextFile {
   /// The current line without its end. Not to be asked at the end.
   [[nodiscard]] const std::string& line() const { return lines_[at_]; }
   [[nodiscard]] int number() const { return at_end() ? last_number() + 1 : numbers_[at_]; }  ///< of the current line
+  /// The number of the line with this byte of the text.
+  [[nodiscard]] int number_at(std::size_t byte) const;
   /// @throws InputError  if a line is longer than any that these programs print
   void expect_short_lines() const;
   /// @throws InputError  if the file ends inside the current line: its last figure may be cut off
@@ -73,7 +76,7 @@ class TextFile {
 /// @throws InputError  JSON that is broken or cut off
 std::vector<Json> json_of_log(TextFile& file, const std::string& key);
 /// Their texts, with keys that are there twice.
-std::vector<std::string> json_texts_of_log(TextFile& file, const std::string& key);
+std::vector<JsonText> json_texts_of_log(TextFile& file, const std::string& key);
 
 // Comma-separated values as in RFC 4180.
 

@@ -13,6 +13,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/base/json_error.hpp"
+#include "sim/base/json_watch.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/packed_file.hpp"
 #include "sim/base/table.hpp"
@@ -34,11 +35,10 @@ std::string escaped(const std::string& key) {
 class DuplicateKeys {
  public:
   explicit DuplicateKeys(std::string name) : name_(std::move(name)) {}
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
     const bool starts = event == Event::object_start || event == Event::array_start;
     if ((starts || event == Event::value) && !open_.empty()) ++open_.back().elements;
-    refuse_deep_json(depth, event, name_);
     if (starts) open_.push_back({event == Event::array_start});
     if (event == Event::object_end || event == Event::array_end) open_.pop_back();
     if (event != Event::key) return true;
@@ -70,7 +70,7 @@ class DuplicateKeys {
 Json parse_json(const std::string& text, const std::string& name) {
   if (Json quick; read_quickly(text, quick)) return quick;
   try {
-    return Json::parse(text, DuplicateKeys(name));
+    return parse_watched(text, name, DuplicateKeys(name));
   } catch (const Json::exception& error) {
     throw InputError(name + ": not JSON: " + json_error_text(error.what()));
   }
@@ -394,23 +394,14 @@ namespace {
 
 template <class Input>
 Json parse(Input& input, const std::string& name) {
-  return Json::parse(
-      input,
-      [&](int depth, Json::parse_event_t event, Json&) {
-        refuse_deep_json(depth, event, name);
-        return true;
-      },
-      false);
+  try {
+    return parse_watched(input, name, {});
+  } catch (const Json::exception&) {
+    return Json(Json::value_t::discarded);
+  }
 }
 
 }  // namespace
-
-void refuse_deep_json(int depth, Json::parse_event_t event, const std::string& name) {
-  work::look();
-  const bool starts = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-  if (starts && depth >= kDeepestJson)
-    throw InputError(fmt::format("{}: nested deeper than {} levels", name, kDeepestJson));
-}
 
 Json parse_foreign_json(std::istream& stream, const std::string& name) { return parse(stream, name); }
 Json parse_foreign_json(const std::string& text, const std::string& name) { return parse(text, name); }

@@ -118,16 +118,8 @@ bool read_quickly(const std::string& text, Json& json);
 /// The same bytes as json.dump(-1, ' ', false, Json::error_handler_t::replace): one line, what is not UTF-8 as U+FFFD.
 std::string write_quickly(const Json& json);
 
-using Json = nlohmann::ordered_json;
-
-// Deeper values exhaust the stack where they are copied or written out. source: ours, records nest 6 deep
-inline constexpr int kDeepestJson = 100;
-
-/// For a parser's callback. @param depth  levels around the event. @throws InputError  beyond kDeepestJson levels
-void refuse_deep_json(int depth, Json::parse_event_t event, const std::string& name);
-
 /// @param name  of the file, for errors. @returns  discarded where it is not whole JSON
-/// @throws InputError  nested deeper than kDeepestJson levels
+/// @throws InputError  nested deeper than 100 levels
 Json parse_foreign_json(std::istream& stream, const std::string& name);
 Json parse_foreign_json(const std::string& text, const std::string& name);
 

@@ -161,6 +161,16 @@ TEST_CASE("pytorch-et: what versions of PyTorch put behind the name of a collect
   CHECK(parts->events[0].size_B == 4096 * 4);
 }
 
+TEST_CASE("pytorch-et: a trace with NaN that is cut off names the cut", "[trace][import][bad_input]") {
+  std::string text = text_of_file(trace_sample("pytorch-et-1.0.2.json"));
+  text.replace(text.find("\"id\": 6,"), 8, "\"id\": 6, \"mean\": NaN,");
+  CHECK(trace_error("pytorch-et", text, {{"compute", "0us"}}) == "none");
+  const std::string error = trace_error("pytorch-et", text.substr(0, text.rfind(']')), {{"compute", "0us"}});
+  CHECK(error.find("FILE: not JSON: parse error at line ") == 0);
+  CHECK(error.find("'N") == std::string::npos);
+  CHECK(error.find("unexpected end of input") != std::string::npos);
+}
+
 TEST_CASE("pytorch-et: what a description by inputs lacks is said with its place", "[trace][import][bad_input]") {
   const std::string sample = text_of_file(trace_sample("pytorch-et-1.0.2.json"));
   const auto error = [&](const std::string& from, const std::string& to) {

@@ -96,6 +96,35 @@ TEST_CASE("perftest's JSON: what is lost is asked for", "[unit][import]") {
   CHECK_THAT(imported_text("perftest", latency, kHosts).points[0].time_s[0], WithinRel(1.04e-6, 1e-12));
 }
 
+TEST_CASE("perftest's JSON: each run is of the command above it", "[unit][import]") {
+  const std::string good =
+      replaced(text_of_file(sample_path("perftest-write-bw.json")), "\"test\": \"RDMA_Write BW Test\",\n", "");
+  const std::string two =
+      "$ ib_write_bw --use_cuda=0 --out_json\n" + good + "$ ib_read_bw \\\n  --out_json host\n" + good;
+  Options same = kHosts;
+  same["runs"] = "same";
+  CHECK(refused("perftest", two, same).find("whose buffers are in GPU memory") !=
+        std::string::npos);  // the first run's buffers are the GPU's
+  const Measurement m = imported_text("perftest", replaced(two, "--use_cuda=0", "-b"), same);
+  REQUIRE(m.points.size() == 2);
+  CHECK(m.points[0].bidirectional);
+  CHECK_FALSE(m.points[1].bidirectional);
+  CHECK(refused("perftest", two, kHosts).find("FILE:29: a further run begins") == 0);
+  const Measurement behind = imported_text("perftest", good + "$ ib_read_bw --out_json host\n", kHosts);
+  CHECK(has_note(behind, "RDMA_Read: source is the memory that is read."));
+}
+
+TEST_CASE("perftest's JSON: NaN is no value, sizes inside a result or the settings are no results", "[unit][import]") {
+  const std::string good = text_of_file(sample_path("perftest-write-bw.json"));
+  CHECK(imported_text("perftest", replaced(good, "197.50", "-nan"), kHosts).points.size() == 1);
+  CHECK(refused("perftest", replaced(good, "197.43", "nan"), kHosts).find("has no number BW_average") !=
+        std::string::npos);
+  const std::string nested = replaced(good, "0.376568\n", "0.376568,\n\"cpu\": {\"size\": 4}\n");
+  CHECK(imported_text("perftest", nested, kHosts).points.size() == 1);
+  const std::string settings = replaced(good, "\"Mtu\": 4096", "\"Mtu\": 4096, \"size\": 65536, \"o\": {\"size\": 1}");
+  CHECK(imported_text("perftest", settings, kHosts).points.size() == 1);
+}
+
 TEST_CASE("amd-smi's and rocm-smi's CSV give what their text gives", "[unit][import]") {
   const Options model{{"gpu", "MI300X"}};
   const Json text = import_json("rocm-topo", {"amd-smi-topology.txt"}, model);
