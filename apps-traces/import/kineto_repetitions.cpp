@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 namespace linkcast::kineto {
 namespace {
@@ -10,12 +11,34 @@ namespace {
 // A kernel is beside a collective, or alone, if this share of it is. source: ours, the ends of kernels that only touch
 constexpr double kTouch = 0.01;
 
-/// Share of a kernel's time in which a collective is on the GPU.
-double share_beside(const GpuWork& work, const std::vector<const GpuWork*>& collectives) {
-  double both_s = 0;
-  for (const GpuWork* other : collectives)
-    both_s += std::max(0.0, std::min(work.end_s, other->end_s) - std::max(work.start_s, other->start_s));
-  return work.end_s > work.start_s ? both_s / (work.end_s - work.start_s) : 0;
+/// Places in a list of work by the time at which each starts.
+std::vector<std::size_t> by_start(const std::vector<GpuWork>& all, bool communicates) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].communicates == communicates) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return all[a].start_s < all[b].start_s; });
+  return order;
+}
+
+/// Share of each kernel's time in which a collective is on the GPU; 0 of collectives.
+std::vector<double> shares_concurrent(const std::vector<GpuWork>& all) {
+  std::vector<double> shares(all.size());
+  const std::vector<std::size_t> collectives = by_start(all, true);
+  std::set<std::size_t> running;  // as the kernel starts
+  auto next = collectives.begin();
+  for (const std::size_t i : by_start(all, false)) {
+    const GpuWork& work = all[i];
+    for (; next != collectives.end() && all[*next].start_s <= work.start_s; ++next) running.insert(*next);
+    std::erase_if(running, [&](std::size_t one) { return all[one].end_s <= work.start_s; });
+    std::set<std::size_t> concurrent = running;
+    for (auto later = next; later != collectives.end() && all[*later].start_s < work.end_s; ++later)
+      concurrent.insert(*later);
+    double both_s = 0;
+    for (const std::size_t one : concurrent)
+      both_s += std::max(0.0, std::min(work.end_s, all[one].end_s) - std::max(work.start_s, all[one].start_s));
+    if (work.end_s > work.start_s) shares[i] = both_s / (work.end_s - work.start_s);
+  }
+  return shares;
 }
 
 double mean(const std::vector<double>& values) {
@@ -25,8 +48,10 @@ double mean(const std::vector<double>& values) {
 /// Part of a stretch of time in which the profiler had the CPU between steps.
 double paused(const RankRecording& rank, double from_s, double to_s) {
   double sum_s = 0;
-  for (const auto& [start_s, end_s] : rank.pauses)
-    sum_s += std::max(0.0, std::min(to_s, end_s) - std::max(from_s, start_s));
+  auto pause = std::upper_bound(rank.pauses.begin(), rank.pauses.end(), from_s,
+                                [](double time_s, const auto& one) { return time_s < one.second; });
+  for (; pause != rank.pauses.end() && pause->first < to_s; ++pause)
+    sum_s += std::max(0.0, std::min(to_s, pause->second) - std::max(from_s, pause->first));
   return sum_s;
 }
 
@@ -73,10 +98,7 @@ Repetitions::Repetitions(const std::vector<RankRecording>& ranks, const Recordin
 }
 
 void Repetitions::look_at(const RankRecording& rank) {
-  std::vector<const GpuWork*> collectives;
-  for (const GpuWork& work : rank.work)
-    if (work.communicates) collectives.push_back(&work);
-  const std::vector<double> host_s = host_times(rank);
+  const std::vector<double> host_s = host_times(rank), shares = shares_concurrent(rank.work);
   first_host_s_.push_back(host_s.front());
   keys_.emplace_back();
   beside_.emplace_back();
@@ -87,7 +109,7 @@ void Repetitions::look_at(const RankRecording& rank) {
     if (work.step != step) before.clear();
     step = work.step;
     const Key key{work.shape, before[work.shape]++};
-    const double beside = work.communicates ? 0 : share_beside(work, collectives);
+    const double beside = shares[w];
     keys_.back().push_back(key);
     beside_.back().push_back(beside);
     Seen& seen = seen_[key];
