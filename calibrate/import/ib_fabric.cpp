@@ -70,6 +70,8 @@ void SubnetReader::add_node(const std::string& key, bool is_switch, const std::s
 }
 
 void SubnetReader::add_cable(const Port& a, const Port& b, const IbCable& cable) {
+  if (a == b) fail(fmt::format("port {} of {} has a cable to itself", a.number, a.node));
+  if (!is_width(cable.lanes)) fail(fmt::format("{}x is no width of a cable", cable.lanes));
   const auto [at, is_new] = found_.cables.emplace(std::minmax(a, b), cable);
   if (!is_new && at->second.name() != cable.name())
     fail("this cable is " + cable.name() + " here and " + at->second.name() + " at its other end");

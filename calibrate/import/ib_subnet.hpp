@@ -26,6 +26,10 @@ inline constexpr std::array kSpeeds = {
     Speed{"FDR10", "10.3125", 10}, Speed{"FDR", "14.0625", 13.64}, Speed{"EDR", "25.78125", 25},
     Speed{"HDR", "53.125", 50},    Speed{"NDR", "106.25", 100},    Speed{"XDR", "212.5", 200}};
 
+/// Lanes that a cable can have. @source  InfiniBand Architecture Specification, PortInfo:LinkWidthActive
+inline constexpr std::array kWidths = {1, 2, 4, 8, 12};
+inline bool is_width(int lanes) { return std::find(kWidths.begin(), kWidths.end(), lanes) != kWidths.end(); }
+
 /// One end of a cable.
 struct Port {
   std::string node;  ///< key of a node

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "calibrate/import/log_text.hpp"
@@ -48,6 +49,30 @@ LinkColumn link_column(const std::string& column) {
   return {};
 }
 
+/// A list as Python prints it, as JSON: [{'bdf': '0000:2f:00.0', 'bandwidth': None}].
+std::string json_of_python(const std::string& text) {
+  static const std::map<std::string, std::string> kWords{
+      {"None", "null"}, {"True", "true"}, {"False", "false"}, {"nan", "null"}, {"inf", "null"}};
+  std::string json;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    std::string part;
+    if (c == '\'' || c == '"') {
+      for (++i; i < text.size() && text[i] != c; ++i) {
+        i += text[i] == '\\' && i + 1 < text.size() ? 1U : 0U;
+        part += text[i];
+      }
+      ++i;
+      json += Json(part).dump(-1, ' ', false, Json::error_handler_t::replace);
+      continue;
+    }
+    for (; i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])) != 0; ++i) part += text[i];
+    const auto word = kWords.find(part);
+    json += word != kWords.end() ? word->second : part.empty() ? std::string(1, text[i++]) : part;
+  }
+  return json;
+}
+
 class AmdCsv {
  public:
   AmdCsv(const std::string& path, std::vector<CsvRow> rows) : path_(path), head_(rows.front()), rows_(std::move(rows)) {
@@ -87,10 +112,8 @@ std::string AmdCsv::bus_of(const CsvRow& row, const std::string& other) const {
 Json AmdCsv::links_in(const CsvRow& row) const {
   std::map<std::string, Json> links;
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
-    if (head_.cells[i] == "links") {  // as Python prints a list
-      std::string text = row.cells[i];
-      std::replace(text.begin(), text.end(), '\'', '"');
-      Json list = Json::parse(text, nullptr, false);
+    if (head_.cells[i] == "links") {
+      Json list = parse_foreign_json(json_of_python(row.cells[i]), path_);
       if (!list.is_array()) fail_at(path_, row.line, "column links is no list of links: give the JSON instead");
       return list;
     }
@@ -149,7 +172,7 @@ Json rocm_smi_object(const std::vector<std::string>& lines) {
 
 std::string rocm_text_of_csv(const std::string& path, const std::vector<std::string>& lines) {
   const std::string csv = csv_lines(lines);
-  return csv.empty() ? rocm_smi_text(rocm_smi_object(lines)) : AmdCsv(path, read_csv(path, csv)).text();
+  return csv.empty() ? rocm_smi_text(rocm_smi_object(lines), path) : AmdCsv(path, read_csv(path, csv)).text();
 }
 
 bool has_rocm_csv(const std::string& text) {

@@ -18,10 +18,13 @@ namespace {
 
 using Table = std::map<std::pair<std::string, std::string>, std::string>;  ///< by names of row and column
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.is_null() ? "N/A" : value.dump();
+}
 
-std::string table_text(const std::string& title, const std::vector<std::string>& names, const Table& cells,
-                       const std::string& own) {
+/// @throws InputError  two GPUs of which it says nothing
+std::string table_text(const std::string& path, const std::string& title, const std::vector<std::string>& names,
+                       const Table& cells, const std::string& own) {
   if (cells.empty()) return "";
   std::string text = title + "\n";
   for (const std::string& name : names) text += " " + name;
@@ -29,7 +32,10 @@ std::string table_text(const std::string& title, const std::vector<std::string>&
     text += "\n" + row;
     for (const std::string& column : names) {
       const auto cell = cells.find({row, column});
-      text += " " + (cell != cells.end() ? cell->second : row == column ? own : "N/A");
+      if (cell == cells.end() && row != column)
+        throw InputError(
+            fmt::format("{}: says nothing of {} to {} in '{}': a part of it is lost", path, row, column, title));
+      text += " " + (cell != cells.end() ? cell->second : own);
     }
   }
   return text + "\n\n";
@@ -38,7 +44,7 @@ std::string table_text(const std::string& title, const std::vector<std::string>&
 }  // namespace
 
 /// "card0": {"(Topology) Numa Node": "0", "Card series": ...} as "GPU[0] : (Topology) Numa Node: 0".
-std::string rocm_smi_text(const Json& json) {
+std::string rocm_smi_text(const Json& json, const std::string& path) {
   static const Regex pair(R"(\(Topology\) (Weight|Hops|Link type) between DRM devices (\d+) and (\d+))"),
       card(R"(card(\d+))");
   static const std::map<std::string, std::string> kTitles{{"Weight", "Weight between two GPUs"},
@@ -64,7 +70,7 @@ std::string rocm_smi_text(const Json& json) {
   std::vector<std::string> names;
   for (int gpu = 0; gpu < std::min(gpus, kMost); ++gpu) names.push_back(fmt::format("GPU{}", gpu));
   std::string text;
-  for (const auto& [title, cells] : tables) text += table_text(title, names, cells, "0");
+  for (const auto& [title, cells] : tables) text += table_text(path, title, names, cells, "0");
   for (const auto& [gpu, lines] : cards) text += lines;
   return text;
 }
@@ -107,7 +113,7 @@ std::string amd_smi_text(const Json& gpus, const std::string& path) {
           tables[title][{own, far}] = text_of(link[key]);
     }
   }
-  for (const auto& [key, title, self] : kTables) text += table_text(title, names, tables[title], self);
+  for (const auto& [key, title, self] : kTables) text += table_text(path, title, names, tables[title], self);
   return text;
 }
 
@@ -116,7 +122,7 @@ std::string rocm_text_of_json(const std::string& path, const std::string& text) 
   if (!begins.find(text)) return "";
   Json json = read_json_file(path);
   if (json.is_object() && json.contains("gpu_data")) json = Json(json["gpu_data"]);
-  return json.is_array() ? amd_smi_text(json, path) : rocm_smi_text(json);
+  return json.is_array() ? amd_smi_text(json, path) : rocm_smi_text(json, path);
 }
 
 }  // namespace linkcast::topology_import

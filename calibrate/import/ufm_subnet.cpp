@@ -30,12 +30,14 @@ const Speed* speed_of(std::string text) {
   return speed == kSpeeds.end() ? nullptr : speed;
 }
 
+const std::string kSpeedNames = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR";
+
 class UfmReader {
  public:
   explicit UfmReader(const ImportRequest& request) : said_(option_text(request, "speed")) {
     found_.command = "UFM";
     if (said_ && speed_of(*said_) == nullptr)
-      throw InputError("option speed: '" + *said_ + "' is none of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR");
+      throw InputError("option speed: '" + *said_ + "' is none of " + kSpeedNames);
     for (const std::string& file : request.files) read_file(file);
   }
   Subnet read();
@@ -148,13 +150,16 @@ bool UfmReader::is_switch(const std::string& guid, const std::string& place) con
 
 IbCable UfmReader::cable_of(const Link& link) {
   static const Regex width(R"((?:IB_)?(\d{1,2})[xX])");
+  static const Regex nothing(R"((?i)|n/?a|none|-|unknown)");
   std::string speed = link.speed, lanes = link.width;
   for (const Port& end : link.ends)
     if (const auto port = ports_.find(end); port != ports_.end()) {
-      if (speed_of(speed) == nullptr) speed = port->second.first;
+      if (nothing.whole(speed)) speed = port->second.first;
       if (!width.whole(lanes)) lanes = port->second.second;
     }
   if (speed_of(speed) == nullptr && said_) speed = *said_;
+  if (speed_of(speed) == nullptr && !nothing.whole(speed))
+    throw InputError(link.place + ": speed '" + speed + "' is none of " + kSpeedNames + ": add option speed");
   for (const Port& end : link.ends)
     if (const auto system = technology_.find(end.node);
         speed_of(speed) == nullptr && system != technology_.end() && speed_of(system->second) != nullptr) {
@@ -168,8 +173,9 @@ IbCable UfmReader::cable_of(const Link& link) {
                      ": the speed of this link is not said: add the file of ufmRest/resources/ports, or option "
                      "speed=HDR, or whatever it is");
   const Match counted = width.whole(lanes);
-  if (!counted) throw InputError(link.place + ": width '" + lanes + "' is no number of lanes, e.g. IB_4x");
-  return {*topology_import::whole_number(counted[1]), speed_of(speed)};
+  const int width_of = counted ? topology_import::whole_number(counted[1]).value_or(0) : 0;
+  if (!is_width(width_of)) throw InputError(link.place + ": width '" + lanes + "' is no number of lanes, e.g. IB_4x");
+  return {width_of, speed_of(speed)};
 }
 
 Subnet UfmReader::read() {
@@ -181,6 +187,9 @@ Subnet UfmReader::read() {
   }
   std::map<Port, Port> far;
   for (const Link& link : links_) {
+    if (link.ends[0] == link.ends[1])
+      throw InputError(
+          fmt::format("{}: port {} of {} has a cable to itself", link.place, link.ends[0].number, link.ends[0].node));
     for (const int end : {0, 1})
       if (const auto known = far.emplace(link.ends[end], link.ends[1 - end]); known.first->second != link.ends[1 - end])
         throw InputError(fmt::format("{}: port {} of {} has another cable above", link.place, link.ends[end].number,

@@ -50,6 +50,17 @@ TEST_CASE("ibnetdiscover: hosts at their leaves, one cable from each leaf to the
   CHECK(fabric->link(route[3]).to == 2);
 }
 
+TEST_CASE("cables without lanes, and from a port to itself, are refused", "[unit][import]") {
+  const auto refusal = [](const std::string& file, const std::string& from, const std::string& to) {
+    const Changed changed(file, {{from, to}});
+    return test::error_of([&] { import_json("ib-fabric", {changed.path()}); });
+  };
+  CHECK(refusal("ibnetdiscover.txt", "4xHDR", "0xHDR").find("0x is no width of a cable") != std::string::npos);
+  CHECK(refusal("ibnetdiscover.txt", R"("H-bbbb000000000001"[1](bbbb000000000001) )", R"("S-aaaa000000000001"[1] )")
+            .find("port 1 of aaaa000000000001 has a cable to itself") != std::string::npos);
+  CHECK(refusal("ibnetdiscover.txt", "4xHDR", "3xHDR").find("3x is no width of a cable") != std::string::npos);
+}
+
 TEST_CASE("iblinkinfo: rates by lanes and speed, ports that are down, SHARP's nodes", "[unit][import]") {
   const Json record = import_json("ib-fabric", {"iblinkinfo.txt"});
   CHECK(hosts_of(record) == std::set<std::string>{"node001", "node002", "node003"});

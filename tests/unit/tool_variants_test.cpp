@@ -139,6 +139,21 @@ TEST_CASE("amd-smi's and rocm-smi's CSV give what their text gives", "[unit][imp
             .find("FILE line 2: has a column of GPU 3, and no line with its bdf is there") == 0);
   CHECK(refused("rocm-topo", csv.substr(0, csv.size() - 20), model).find("cells, the first row 22") !=
         std::string::npos);
+  const std::string lists = text_of_file(sample_path("amd-smi-topology-links.csv"));
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "FILE").string();
+  std::ofstream(path) << replaced(lists, "'bandwidth': 'N/A'", R"('bandwidth': None, 'own': True, 'name': ""O'X"")");
+  CHECK(wiring(import_json("rocm-topo", {path}, model)) == wiring(text));
+}
+
+TEST_CASE("AMD's JSON and CSV without a pair of GPUs are refused", "[unit][import]") {
+  const Options model{{"gpu", "MI300X"}};
+  const std::string csv = text_of_file(sample_path("rocm-topo.csv"));
+  CHECK(refused("rocm-topo", replaced(csv, "Link type between DRM devices 1 and 2", "Was between 1 and 2"), model) ==
+        "FILE: says nothing of GPU1 to GPU2 in 'Link Type between two GPUs': a part of it is lost");
+  const std::string amd = text_of_file(sample_path("amd-smi-topology.json"));
+  CHECK(refused("rocm-topo", replaced(amd, "\"link_type\": \"XGMI\"", "\"link_typ\": \"XGMI\""), model)
+            .find("in 'LINK TYPE TABLE:': a part of it is lost") != std::string::npos);
 }
 
 TEST_CASE("tables of topo -m that a terminal or a mail broke", "[unit][import]") {
@@ -191,6 +206,15 @@ TEST_CASE("UFM's links with systems or ports are a fabric", "[unit][import]") {
   CHECK(refusal({bare.path()}, {{"speed", "HDR"}}).find("is a switch or a host is not said") != std::string::npos);
   const Changed twice("ufm-links.json", {{"\"destination_port\": \"2\"", "\"destination_port\": \"1\""}});
   CHECK(refusal({twice.path()}, {{"speed", "HDR"}}).find("has another cable above") != std::string::npos);
+  const Changed none("ufm-links.json", {{"\"width\": \"IB_4x\"", "\"width\": \"IB_0x\""}});
+  CHECK(refusal({none.path()}, {{"speed", "HDR"}}).find("width 'IB_0x' is no number of lanes") != std::string::npos);
+  const Changed unknown("ufm-links.json", {{"\"width\": \"IB_4x\"", "\"width\": \"IB_4x\", \"speed\": \"NDR200\""}});
+  CHECK(refusal({unknown.path(), "ufm-systems.json"}).find("speed 'NDR200' is none of SDR, DDR") != std::string::npos);
+  CHECK(refusal({unknown.path()}, {{"speed", "NDR"}}) == "none");
+  const Changed self("ufm-links.json", {{"\"destination_guid\": \"0x1070fd0300aa0001\"",
+                                         "\"destination_guid\": \"0xb8cef603004aa000\""}});
+  CHECK(refusal({self.path()}, {{"speed", "HDR"}}).find("port 1 of b8cef603004aa000 has a cable to itself") !=
+        std::string::npos);
   CHECK(refusal({"ufm-systems.json"}).find("UFM's links are needed") != std::string::npos);
 }
 
