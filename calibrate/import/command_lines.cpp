@@ -21,6 +21,13 @@ std::optional<std::pair<std::string, std::string>> nccl_variable(const std::stri
   return std::pair{match[1], match[2]};
 }
 
+/// The program prints its options or tests, and runs none.
+bool only_tells(const ShellCommand& command) {
+  static const Regex tells(R"(-h|--help|-l|--list|--version)");
+  return std::any_of(command.words.begin() + static_cast<std::ptrdiff_t>(command.program), command.words.end(),
+                     [](const std::string& word) { return bool{tells.whole(word)}; });
+}
+
 }  // namespace
 
 std::optional<std::string> said_by_commands(const TextFile& file, const std::string& program, const Regex& argument) {
@@ -34,7 +41,7 @@ std::optional<std::string> said_by_commands(const TextFile& file, const std::str
     const std::string text = joined.add(line);
     if (!name.find(text)) continue;
     for (const ShellCommand& command : shell_commands(text, name)) {
-      if (!command.runs()) continue;
+      if (!command.runs() || only_tells(command)) continue;
       const Match match = argument.find(fmt::format("{}", fmt::join(command.words, " ")));
       const std::string value = match ? match[1] : "";
       if (first && *first != value)

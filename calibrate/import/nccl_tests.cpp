@@ -472,7 +472,7 @@ Json forced_in(const NcclRun& run, Shared& shared) {
 void add_run(const NcclRun& run, const std::string& path, Shared& shared, RecordBuilder& record) {
   const ImportRequest& request = shared.request;
   const Json forced = forced_in(run, shared);
-  if (forced.empty())
+  if (forced.empty() && !run.environment.contains("NCCL_ALGO") && !run.environment.contains("NCCL_PROTO"))
     record.note("assumed: NCCL chose algorithm and protocol; the program does not print NCCL_ALGO and NCCL_PROTO.");
   if (!run.version.empty()) record.environment("version", run.version, path);
   const auto library = option_choice(request, "library", libraries().names());

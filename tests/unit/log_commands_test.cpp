@@ -57,6 +57,12 @@ TEST_CASE("variables of NCCL in the command line are those of the run", "[unit][
   CHECK(refused("nccl-tests", ring + "$ ./build/all_reduce_perf -g 2\n" + table).find("(NCCL_ALGO=Ring)") !=
         std::string::npos);
   CHECK(refused("nccl-tests", ring + ring) == "none");
+  for (const char* several : {"NCCL_ALGO=Ring,Tree", "NCCL_PROTO=^LL"}) {
+    const Measurement some =
+        imported_text("nccl-tests", std::string("$ ") + several + " ./build/all_reduce_perf -g 2\n" + table);
+    CHECK(has_note(some, std::string("NCCL ran with ") + several + ": a forecast"));
+    CHECK_FALSE(has_note(some, "assumed: NCCL chose algorithm"));
+  }
   CHECK(refused("nccl-tests", ring, {{"algorithm", "tree"}}).find("option algorithm: ") == 0);
 }
 
@@ -123,6 +129,13 @@ TEST_CASE("nvbandwidth: the buffer of the command line", "[unit][import]") {
   CHECK(size("$ ./nvbandwidth") == 536870912);
   CHECK(size("$ ./nvbandwidth -t device_to_device_memcpy_read_ce -b 64") == 67108864);
   CHECK(size("$ nvbandwidth --bufferSize=1024") == 1073741824);
+  CHECK(size("$ ./nvbandwidth --help\n  -b [ --bufferSize ] arg (=512) Memcpy buffer size\n$ ./nvbandwidth -b 64") ==
+        67108864);
+  CHECK(
+      size(
+          "$ ./nvbandwidth -l\nnvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\nIndex, Name:\n\tDescription\n"
+          "=======================\n0, host_to_device_memcpy_ce:\n\tHost to device CE memcpy\n$ ./nvbandwidth -b 64") ==
+      67108864);
   CHECK(refused("nvbandwidth", "$ ./nvbandwidth -b 64\n$ ./nvbandwidth -b 128\n" + text)
             .find(":2: a command with other options than one above") != std::string::npos);
 }
