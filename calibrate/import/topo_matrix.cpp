@@ -125,6 +125,7 @@ class MatrixReader {
   void read_affinity(MatrixRow& row, const std::vector<std::string>& fields) const;
   void read_legend();
   void expect_known(const std::vector<std::string>& words);
+  void expect_same(const std::string& head) const;
   void check_symmetry() const;
   void join_inside_nodes();
 
@@ -223,6 +224,7 @@ void MatrixReader::read_legend() {
       of_peers = true;
       continue;
     }
+    if (std::find(heads_.matrices.begin(), heads_.matrices.end(), at_ - 1) != heads_.matrices.end()) expect_same(*line);
     of_peers = of_peers && gpu_number(words[0]);
     if (words.size() > matrix_.rows.size() && gpu_number(words[0]) && !of_peers) expect_known(words);
     const Match match = named.whole(*line);
@@ -235,6 +237,15 @@ void MatrixReader::read_legend() {
   // The legend of topo -m explains NV#, that of topo -mp does not.
   if (legend && !nvlinks) matrix_.pcie_only = true;
   if (shown) matrix_.pcie_only = false;
+}
+
+/// The head of a further table: of the same devices, or an error.
+void MatrixReader::expect_same(const std::string& head) const {
+  std::vector<std::string> names;
+  for (const MatrixRow& row : matrix_.rows) names.push_back(row.name);
+  std::string line = head;
+  affinities_in(line);
+  if (device_names(line) != names) fail("a second table, of other devices: give the table of one machine");
 }
 
 /// A row behind the table: the same table once more, or an error.

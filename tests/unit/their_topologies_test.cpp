@@ -130,6 +130,12 @@ TEST_CASE("topo -p2p behind topo -m says who has peer access over PCIe", "[unit]
   CHECK(linkcast::test::error_of([&] {
           return import_json("topo-m", {twice.path()}, {{"gpu", "RTX 4090"}});
         }).find("a second table, in which 'GPU0' differs from line 3") != std::string::npos);
+  for (const char* other : {"-m\n \tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU1\tSYS\t X \n", "-m\n \tGPU0\nGPU0\t X \n"}) {
+    const Changed smaller("topo-p2p-behind.txt", {{"-p2p r\n", other}});
+    CHECK(linkcast::test::error_of([&] {
+            return import_json("topo-m", {smaller.path()}, {{"gpu", "RTX 4090"}});
+          }).find("a second table, of other devices: give the table of one machine") != std::string::npos);
+  }
 }
 
 TEST_CASE("peer access across sockets is a route over both CPUs", "[unit][import]") {
