@@ -311,12 +311,28 @@ void add_table(const ImportRequest& request, const std::string& path, const OsuT
                     : "assumed: " + log.program->name + " had its default window of 64 messages; it is not printed.");
 }
 
+/// Ranks that commands give their launcher, as such or as those of a node of srun's; nothing: they do not say.
+std::optional<std::int64_t> launched_ranks(const TextFile& file) {
+  static const std::string kEnd = R"([ =]?(\d{1,6})\s.*osu_)", kSrun = R"((?:^|[\s/])srun\s(?:.*?\s)?)";
+  static const Regex ranks(
+      R"((?:^|[\s/])(?:mpirun(?:_rsh)?|mpiexec(?:\.\w+)?|orterun|prterun|srun|aprun|ibrun|flux)\s(?:.*?\s)?)"
+      R"((?:-np|-n|--np|--ntasks))" +
+      kEnd);
+  static const Regex nodes(kSrun + "(?:-N|-{2}nodes)" + kEnd), on_node(kSrun + "--ntasks-per-node" + kEnd);
+  const auto said = [&](const Regex& argument) -> std::optional<std::int64_t> {
+    const auto text = said_by_commands(file, "osu_\\w+", argument);
+    return text ? whole_size(*text) : std::nullopt;
+  };
+  if (const auto all = said(ranks)) return all;
+  const auto of_node = said(on_node), count = said(nodes);
+  return of_node && count ? std::optional(*of_node * *count) : std::nullopt;
+}
+
 /// The number of ranks that a command line gives its launcher is that of the options.
 void check_ranks(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
-  static const Regex ranks(R"(\s(?:-np|-n|--np|--ntasks)[ =](\d{1,6})\s.*osu_)");
-  const auto said = said_by_commands(file, "osu_\\w+", ranks);
+  const auto said = launched_ranks(file);
   const auto due = static_cast<std::int64_t>(gpus_of(request, log).size()) * option_count(request, "nodes").value_or(1);
-  if (said && whole_size(*said) != due)
+  if (said && said != due)
     throw InputError(
         fmt::format("option gpus: {} ranks with nodes, {} says {} in the command line", due, file.path(), *said));
 }

@@ -61,6 +61,21 @@ bool is_prefix(const std::string& word) {
   return kPrefixes.contains(name_of(word));
 }
 
+/// Takes out "nice -n 10", also behind a launcher: its numbers are none of ranks.
+void drop_priority(Words& words) {
+  static const Regex lowers("(?:io)?nice"), option(R"(-[cn]|--(?:adjustment|class|classdata))");
+  for (auto word = words.begin(); word != words.end();) {
+    if (!lowers.whole(name_of(*word))) {
+      ++word;
+      continue;
+    }
+    auto end = std::next(word);
+    while (end != words.end() && end->starts_with('-'))
+      end += option.whole(*end) && std::next(end) != words.end() ? 2 : 1;
+    word = words.erase(word, end);
+  }
+}
+
 /// In front of others in a line, "cd build && ./program", or printing.
 bool prepares(const std::string& word) {
   static const std::set<std::string> kPreparing{"cd",  "date",  "echo",   "for",   "module",
@@ -134,6 +149,7 @@ std::vector<ShellCommand> shell_commands(const std::string& line, const Regex& p
       words.erase(words.begin());
       while (!words.empty() && words.front().starts_with('-')) words.erase(words.begin());
     }
+    drop_priority(words);
     if (words.empty() || prepares(words.front()) || !begins_command(words.front(), program)) continue;
     ShellCommand command{std::move(words), 0};
     command.program = place_of_program(command.words, program);

@@ -156,6 +156,20 @@ TEST_CASE("osu: ranks of the command line are those of the options", "[unit][imp
   CHECK(refusal("-np 16 -N 8", {{"gpus", "8"}}).find("16 in the command line") != std::string::npos);
   CHECK(refusal("-np 16 -N 8", {{"gpus", "8"}, {"nodes", "2"}}) == "none");
   CHECK(refusal("-np 8", {{"gpus", "8"}}) == "none");
+  const auto with = [](const std::string& command) {
+    return error_after("osu", "osu-allreduce.txt", "mpirun -np 8", command, {{"gpus", "8"}});
+  };
+  for (const char* right :
+       {"nice -n 10 mpirun -np 8", "mpirun -np 8 nice -n 10", "mpirun nice -n 10 -x A=1", "ionice -c 2 -n 4 srun -n 8",
+        "nice -5 /usr/bin/mpiexec.hydra -n 8", "watch -n 2", "numactl -N 0 mpirun --np=8"}) {
+    INFO(right);
+    CHECK(with(right) == "none");
+  }
+  CHECK(with("srun -N 2 --ntasks-per-node=4") == "none");
+  for (const char* sixteen : {"srun -N 2 --ntasks-per-node=8", "srun --ntasks-per-node 8 -N2", "srun -n16"})
+    CHECK(with(sixteen).find("16 in the command line") != std::string::npos);
+  CHECK(with("nice -n 8 mpirun -np 10").find("10 in the command line") != std::string::npos);
+  CHECK(with("nice --adjustment 8 flux run -n 10").find("10 in the command line") != std::string::npos);
 }
 
 TEST_CASE("figures that contradict each other are refused", "[unit][import]") {
