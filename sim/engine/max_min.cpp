@@ -14,21 +14,19 @@ namespace {
 // source: a double has 53 bits; 2^-10 leaves 43 of them, 1e-13, to fractional weights
 constexpr double kTrusted = 0x1p-10;
 
+// Rates that differ by less are the same. source: ours, sums of a thousand doubles
+constexpr double kRounding = 1e-13;
+constexpr int kRounds = 8;  // source: ours, after which a whole component is filled
+
 constexpr std::size_t kFew = 24;  // source: ours, stops of which the lowest is looked for sooner than kept in a heap
 
 }  // namespace
 
 void MaxMin::load(const Problem& problem) {
   problem_ = &problem;
-  visit_ = 0;
-  if (constraints_.size() < problem.capacity_Bps.size()) {
-    constraints_.resize(problem.capacity_Bps.size());
-  }
-  for (std::size_t c = 0; c < problem.capacity_Bps.size(); ++c) {
-    constraints_[c].members.clear();
-    constraints_[c].visit = 0;
-  }
-  crowds_.assign(problem.capacity_Bps.size(), {});
+  visit_ = solve_ = 0;
+  known_ = 0;
+  know_constraints();
   shares_.assign(problem.activities.size(), {});
   std::size_t uses = 0;
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
@@ -37,9 +35,21 @@ void MaxMin::load(const Problem& problem) {
     uses += problem.activities[a].uses.size();
   }
   passes_.resize(uses);
+  binding_.resize(uses);
   for (std::size_t a = 0; a < problem.activities.size(); ++a) take_uses(static_cast<int>(a));
   touched_.clear();
   unsolved_.clear();
+}
+
+void MaxMin::know_constraints() {
+  const std::size_t count = problem_->capacity_Bps.size();
+  if (constraints_.size() < count) constraints_.resize(count);
+  for (; known_ < count; ++known_) {
+    Constraint& one = constraints_[known_];
+    one.members.clear();
+    one.visit = 0;
+    one.touched = one.binds = false;
+  }
 }
 
 void MaxMin::take_uses(int flow) {
@@ -52,11 +62,15 @@ void MaxMin::take_uses(int flow) {
     share.first = static_cast<int>(passes_.size());
     share.room = share.count;
     passes_.resize(passes_.size() + at(share.count));
+    binding_.resize(passes_.size());
   }
   Pass* pass = passes_.data() + share.first;
   for (const Use& use : activity.uses) {
     const double alone_Bps = problem_->capacity_Bps[at(use.constraint)] / use.weight;
-    share.narrow_Bps = std::min(share.narrow_Bps, alone_Bps);
+    if (alone_Bps < share.narrow_Bps || (alone_Bps == share.narrow_Bps && use.constraint < share.narrowest)) {
+      share.narrow_Bps = alone_Bps;
+      share.narrowest = use.constraint;
+    }
     *pass++ = {use.weight, alone_Bps, use.constraint};
   }
   share.most_Bps = std::min(share.cap_Bps, share.narrow_Bps);
@@ -73,10 +87,7 @@ void MaxMin::take_uses(int flow) {
 }
 
 void MaxMin::renew(int flow) {
-  if (crowds_.size() < problem_->capacity_Bps.size()) {
-    crowds_.resize(problem_->capacity_Bps.size());
-    constraints_.resize(std::max(constraints_.size(), crowds_.size()));
-  }
+  know_constraints();
   if (shares_.size() <= at(flow)) shares_.resize(at(flow) + 1);
   Share& share = shares_[at(flow)];
   const Share before = std::exchange(share, {});
@@ -86,7 +97,7 @@ void MaxMin::renew(int flow) {
 }
 
 void MaxMin::touch(int constraint) {
-  if (std::exchange(crowds_[at(constraint)].touched, true)) return;
+  if (std::exchange(constraints_[at(constraint)].touched, true)) return;
   touched_.push_back(constraint);
 }
 
@@ -97,19 +108,21 @@ void MaxMin::add(int flow) {
   unsolved_.push_back(flow);
   for (std::size_t u = 0; u < uses.size(); ++u) {
     Pass& use = uses[u];
-    use.position = crowds_[at(use.constraint)].flows++;
-    constraints_[at(use.constraint)].members.push_back({use.weight, flow, static_cast<int>(u)});
+    Constraint& constraint = constraints_[at(use.constraint)];
+    use.position = static_cast<int>(constraint.members.size());
+    constraint.members.push_back({use.weight, flow, static_cast<int>(u)});
+    if (constraint.binds) bind(share, static_cast<int>(u));
     touch(use.constraint);
   }
 }
 
 void MaxMin::remove(int flow) {
   shares_[at(flow)].active = false;
+  shares_[at(flow)].binding = 0;
   for (const Pass& use : passes(shares_[at(flow)])) {
     auto& members = constraints_[at(use.constraint)].members;
     const Member last = members.back();
     members.pop_back();
-    --crowds_[at(use.constraint)].flows;
     if (at(use.position) < members.size()) {
       members[at(use.position)] = last;
       passes_[at(shares_[at(last.flow)].first + last.use)].position = use.position;
@@ -119,33 +132,60 @@ void MaxMin::remove(int flow) {
 }
 
 const std::vector<int>& MaxMin::solve() {
-  ++visit_;
+  ++solve_;
   solved_.clear();
+  wanted_.clear();
   find_binding();
   for (const int flow : unsolved_)
-    if (shares_[at(flow)].active && shares_[at(flow)].visit != visit_) solve_flow(flow);
+    if (shares_[at(flow)].active) want(flow);
   for (const int constraint : touched_)
-    if (crowds_[at(constraint)].binds && constraints_[at(constraint)].visit != visit_)
-      solve_flow(constraints_[at(constraint)].members.front().flow);
+    if (constraints_[at(constraint)].binds) want_limited(constraint);
+  for (const int flow : wanted_)
+    if (shares_[at(flow)].wanted) solve_flow(flow);
   unsolved_.clear();
   touched_.clear();
   return solved_;
 }
 
-/// Looks at what was touched anew. The flows of a constraint that bound them and does no more have to be solved too.
+void MaxMin::want(int flow) {
+  if (!std::exchange(shares_[at(flow)].wanted, true)) wanted_.push_back(flow);
+}
+
+void MaxMin::want_limited(int constraint) {
+  for (const Member& member : constraints_[at(constraint)].members)
+    if (shares_[at(member.flow)].limiter == constraint) want(member.flow);
+}
+
+/// Looks at what was touched anew. Flows that a constraint limited which binds no more have to be filled too.
 void MaxMin::find_binding() {
   for (const int constraint : touched_) {
-    Crowd& crowd = crowds_[at(constraint)];
-    crowd.touched = false;
-    if (!std::exchange(crowd.binds, can_fill(constraint)) || crowd.binds) continue;
-    for (const Member& member : constraints_[at(constraint)].members) unsolved_.push_back(member.flow);
+    Constraint& one = constraints_[at(constraint)];
+    one.touched = false;
+    const bool binds = can_fill(constraint);
+    if (std::exchange(one.binds, binds) == binds) continue;
+    for (const Member& member : one.members)
+      binds ? bind(shares_[at(member.flow)], member.use) : unbind(shares_[at(member.flow)], member.use);
+    if (!binds) want_limited(constraint);
   }
+}
+
+void MaxMin::bind(Share& share, int use) {
+  Pass& pass = passes(share)[at(use)];
+  pass.bound = share.binding++;
+  binding_[at(share.first + pass.bound)] = {pass.weight, pass.constraint, use};
+}
+
+void MaxMin::unbind(Share& share, int use) {
+  const Binding last = binding_[at(share.first + --share.binding)];
+  const int bound = passes(share)[at(use)].bound;
+  binding_[at(share.first + bound)] = last;
+  passes(share)[at(last.use)].bound = bound;
 }
 
 /// Whether the members together might take all of it, if each took the most and those that come through one narrow
 /// constraint as much as fits through that: where that is less than each takes, the narrow one can be filled itself.
 bool MaxMin::can_fill(int constraint) const {
-  if (crowds_[at(constraint)].flows < 2) return false;
+  if (constraints_[at(constraint)].members.size() < 2) return false;
   constexpr double kNearly = 0.999;  // source: ours, much more than rounding
   const double nearly_Bps = kNearly * problem_->capacity_Bps[at(constraint)];
   struct Narrow {
@@ -177,75 +217,95 @@ bool MaxMin::can_fill(int constraint) const {
   return false;
 }
 
-/// And all flows that it is connected with.
+/// And all flows whose rates change with its own: those of the others stand as long as each has a constraint that is
+/// full and on which nobody is faster, which is what makes rates max-min fair.
 void MaxMin::solve_flow(int flow) {
-  if (solve_alone(flow)) return;
-  component_begin_ = solved_.size();
-  stops_.clear();
+  if (shares_[at(flow)].binding == 0) {
+    solve_alone(flow);
+    return;
+  }
+  ++visit_;
+  filled_.clear();
   component_.clear();
-  visit_flow(flow);
-  collect_component();
-  fill();
+  joined_ = 0;
+  join(flow);
+  int round = 0;
+  do {
+    join_wanted(round++ >= kRounds);
+    start_filling();
+    fill();
+  } while (join_disturbed());
+  for (const int one : filled_)
+    if (std::exchange(shares_[at(one)].solve, solve_) != solve_) solved_.push_back(one);
 }
 
-/// Where no other could hold it up: most components are one flow, and need no filling.
-bool MaxMin::solve_alone(int flow) {
+/// Where no other could hold it up: most flows need no filling.
+void MaxMin::solve_alone(int flow) {
   Share& share = shares_[at(flow)];
-  for (const Pass& use : passes(share))
-    if (crowd(use).binds) return false;
   const Stop only = stop_alone(flow);
-  share.visit = visit_;
+  share.wanted = false;
   share.rate_Bps = only.level_Bps;
   share.limiter = std::max(only.id, kOwnCap);
-  share.rising = false;
-  solved_.push_back(flow);
-  return true;
+  if (std::exchange(share.solve, solve_) != solve_) solved_.push_back(flow);
 }
 
-/// The first of a flow's cap and of the constraints that nobody else uses.
-MaxMin::Stop MaxMin::stop_alone(int flow) {
+/// By the flow's cap or its narrowest constraint, unless others use that too: then its rate stays below.
+MaxMin::Stop MaxMin::stop_alone(int flow) const {
   const Share& share = shares_[at(flow)];
-  Stop first{share.cap_Bps, ~flow, flow};
-  for (const Pass& use : passes(share))
-    if (crowd(use).flows == 1 && Later()(first, {use.alone_Bps, use.constraint}))
-      first = {use.alone_Bps, use.constraint, flow};
-  return first;
+  if (share.cap_Bps <= share.narrow_Bps) return {share.cap_Bps, ~flow, flow};
+  if (constraints_[at(share.narrowest)].binds) return {std::numeric_limits<double>::infinity(), ~flow, flow};
+  return {share.narrow_Bps, share.narrowest, flow};
 }
 
-// Breadth first, with a list instead of recursion: components may have a million constraints.
-void MaxMin::collect_component() {
-  for (std::size_t i = 0; i < component_.size(); ++i) {
-    Constraint& one = constraints_[at(component_[i])];
-    one.free_Bps = problem_->capacity_Bps[at(component_[i])];
-    one.rising = static_cast<int>(one.members.size());
-    double weight = 0;
-    for (const Member& member : one.members) {
-      weight += member.weight;
-      if (shares_[at(member.flow)].visit != visit_) visit_flow(member.flow);
-    }
-    one.weight = one.all_weight = weight;
-  }
-}
-
-void MaxMin::visit_flow(int flow) {
+void MaxMin::join(int flow) {
   Share& share = shares_[at(flow)];
   share.visit = visit_;
-  share.rising = true;
-  solved_.push_back(flow);
-  for (const Pass& use : passes(share))
-    if (crowd(use).binds && std::exchange(constraints_[at(use.constraint)].visit, visit_) != visit_)
-      component_.push_back(use.constraint);
-  const Stop first = stop_alone(flow);
-  if (first.level_Bps < std::numeric_limits<double>::infinity()) stops_.push_back(first);
+  share.wanted = false;
+  filled_.push_back(flow);
+  for (const Binding& use : binding(share))
+    if (std::exchange(constraints_[at(use.constraint)].visit, visit_) != visit_) component_.push_back(use.constraint);
 }
 
-/// The component that was just collected.
-void MaxMin::fill() {
-  rising_ = static_cast<int>(solved_.size() - component_begin_);
-  for (const int index : component_) {
-    const Constraint& constraint = constraints_[at(index)];
-    stops_.push_back({constraint.free_Bps / constraint.weight, index});
+/// Breadth first, with a list instead of recursion: components may have a million constraints.
+/// @param all  the whole component, wanted or not
+void MaxMin::join_wanted(bool all) {
+  for (std::size_t i = all ? 0 : joined_; i < component_.size(); ++i)
+    for (const Member& member : constraints_[at(component_[i])].members) {
+      const Share& share = shares_[at(member.flow)];
+      if (share.visit != visit_ && (all || share.wanted)) join(member.flow);
+    }
+  joined_ = component_.size();
+}
+
+void MaxMin::start_filling() {
+  stops_.clear();
+  for (const int flow : filled_) {
+    shares_[at(flow)].rising = true;
+    const Stop first = stop_alone(flow);
+    if (first.level_Bps < std::numeric_limits<double>::infinity()) stops_.push_back(first);
   }
+  for (const int index : component_) {
+    Constraint& one = constraints_[at(index)];
+    one.free_Bps = problem_->capacity_Bps[at(index)];
+    one.rising = 0;
+    one.weight = 0;
+    for (const Member& member : one.members) {
+      const Share& share = shares_[at(member.flow)];
+      if (share.visit == visit_) {
+        one.weight += member.weight;
+        ++one.rising;
+      } else {
+        one.free_Bps -= member.weight * share.rate_Bps;
+      }
+    }
+    one.all_weight = one.weight;
+    stops_.push_back({one.free_Bps / one.weight, index});
+  }
+}
+
+/// The flows and constraints that start_filling() looked at.
+void MaxMin::fill() {
+  rising_ = static_cast<int>(filled_.size());
   heap_ = stops_.size() > kFew;
   if (heap_) std::make_heap(stops_.begin(), stops_.end(), Later());
   while (rising_ > 0) {
@@ -263,6 +323,40 @@ void MaxMin::fill() {
     }
     stops_.push_back({level, next.id});  // flows that stopped since have left room
     if (heap_) std::push_heap(stops_.begin(), stops_.end(), Later());
+  }
+}
+
+/// Flows that kept their rates and can no more.
+bool MaxMin::join_disturbed() {
+  disturbed_.clear();
+  for (const int constraint : component_) find_disturbed(constraint);
+  for (const int flow : disturbed_)
+    if (shares_[at(flow)].visit != visit_) join(flow);
+  return !disturbed_.empty();
+}
+
+/// Who was limited by it, and could be faster or is slower than another now; who is faster than those that it limits.
+void MaxMin::find_disturbed(int constraint) {
+  const Constraint& one = constraints_[at(constraint)];
+  const bool full = one.free_Bps <= kRounding * problem_->capacity_Bps[at(constraint)];
+  double fastest_Bps = 0, limited_Bps = std::numeric_limits<double>::infinity();
+  bool others = false;
+  for (const Member& member : one.members) {
+    const Share& share = shares_[at(member.flow)];
+    fastest_Bps = std::max(fastest_Bps, share.rate_Bps);
+    if (share.visit != visit_)
+      others = true;
+    else if (share.limiter == constraint)
+      limited_Bps = std::min(limited_Bps, share.rate_Bps);
+  }
+  if (!others) return;
+  for (const Member& member : one.members) {
+    const Share& share = shares_[at(member.flow)];
+    if (share.visit == visit_) continue;
+    const bool was_limited = share.limiter == constraint;
+    if ((was_limited && (!full || share.rate_Bps < (1 - kRounding) * fastest_Bps)) ||
+        share.rate_Bps > (1 + kRounding) * limited_Bps)
+      disturbed_.push_back(member.flow);
   }
 }
 
@@ -300,8 +394,7 @@ void MaxMin::stop(int flow, double rate_Bps, int limiter) {
   share.limiter = limiter;
   share.rising = false;
   --rising_;
-  for (const Pass& use : passes(share)) {
-    if (!crowd(use).binds) continue;
+  for (const Binding& use : binding(share)) {
     Constraint& constraint = constraints_[at(use.constraint)];
     constraint.free_Bps -= use.weight * rate_Bps;
     constraint.weight -= use.weight;

@@ -10,8 +10,8 @@ namespace linkcast {
 
 /// Max-min fair rates of the flows that are active now, by progressive filling: all rates rise
 /// together; a flow stops at its own cap or when one of its constraints is full.
-/// Incremental: a flow that comes or goes costs one solve of its connected component. Constraints that cannot fill up,
-/// whatever the flows on them do, connect none.
+/// Incremental: a flow that comes or goes costs one filling of those whose rates change with it, grown until the rates
+/// that all others keep are still fair. Constraints that cannot fill up, whatever the flows on them do, connect none.
 /// Deterministic: rates depend only on the calls since load().
 /// @source  Bertsekas and Gallager, Data Networks, 2nd edition 1992, section 6.5.2
 class MaxMin {
@@ -28,8 +28,8 @@ class MaxMin {
 
   /// Whether nothing was touched since the last solve().
   [[nodiscard]] bool solved() const { return touched_.empty() && unsolved_.empty(); }
-  /// Solves the components touched since the last call.
-  /// @return  their flows; the rates of all others stand. Valid until the next call.
+  /// Fills anew what was touched since the last call.
+  /// @return  flows whose rates may have changed; those of all others stand. Valid until the next call.
   const std::vector<int>& solve();
 
   /// Bytes per second of an active flow; infinite if nothing bounds it.
@@ -49,24 +49,25 @@ class MaxMin {
     double weight = 0;             // while filling: sum over rising flows
     double all_weight = 0;         // sum over all members at the start of the filling
     int rising = 0;                // while filling: flows that still rise
+    bool touched = false;          // a flow came or went since the last solve
+    bool binds = false;            // several flows could fill it, as of the last solve
     std::uint64_t visit = 0;
     std::vector<Member> members{};
-  };
-  struct Crowd {  // of a constraint, what most questions are about
-    int flows = 0;
-    bool touched = false;  // a flow came or went since the last solve
-    bool binds = false;    // several flows could fill it, as of the last solve
   };
   struct Share {
     double rate_Bps = 0;
     double cap_Bps = 0;
-    double most_Bps = 0;    // by its cap and each of its constraints alone
-    double narrow_Bps = 0;  // by its narrowest constraint alone
-    std::uint64_t visit = 0;
+    double most_Bps = 0;      // by its cap and each of its constraints alone
+    double narrow_Bps = 0;    // by its narrowest constraint alone
+    std::uint64_t visit = 0;  // in which it was filled last
+    std::uint64_t solve = 0;  // that listed it last
     int limiter = kOwnCap;
     int first = 0, count = 0;  // its entries in passes_
     int room = 0;              // how many entries it has there
+    int binding = 0;           // how many of its uses bind, from `first` on in binding_
+    int narrowest = kNone;     // the constraint that allows narrow_Bps; of several the first
     bool active = false;
+    bool wanted = false;  // has to be filled in this solve
     bool rising = false;
   };
   struct Pass {  // of a flow: one of its uses
@@ -74,8 +75,14 @@ class MaxMin {
     double alone_Bps = 0;  // rate at which the flow fills the constraint that no other uses
     int constraint = 0;
     int position = 0;  // in the constraint's members
+    int bound = 0;     // while the constraint binds: where among the flow's binding uses
     // A narrower constraint of the flow: all flows through both take no more than fits through that.
     int narrow = kNone;
+  };
+  struct Binding {  // of a flow: one of its uses whose constraint binds
+    double weight = 0;
+    int constraint = 0;
+    int use = 0;  // which of the flow's uses
   };
   struct Stop {  // the level at which something stops: constraint (id >= 0) or cap of flow ~id
     static constexpr int kAll = -1;
@@ -93,35 +100,50 @@ class MaxMin {
   [[nodiscard]] std::span<Pass> passes(const Share& share) {
     return {passes_.data() + share.first, static_cast<std::size_t>(share.count)};
   }
-  [[nodiscard]] const Crowd& crowd(const Pass& use) const { return crowds_[static_cast<std::size_t>(use.constraint)]; }
+  [[nodiscard]] std::span<const Binding> binding(const Share& share) const {
+    return {binding_.data() + share.first, static_cast<std::size_t>(share.binding)};
+  }
+  void know_constraints();
   void take_uses(int flow);
   void touch(int constraint);
   [[nodiscard]] bool can_fill(int constraint) const;
   void find_binding();
+  void bind(Share& share, int use);
+  void unbind(Share& share, int use);
   void solve_flow(int flow);
-  bool solve_alone(int flow);
-  void collect_component();
-  void visit_flow(int flow);
-  [[nodiscard]] Stop stop_alone(int flow);
+  void want(int flow);
+  void want_limited(int constraint);
+  void solve_alone(int flow);
+  void join(int flow);
+  void join_wanted(bool all);
+  void start_filling();
+  [[nodiscard]] Stop stop_alone(int flow) const;
   void fill();
+  bool join_disturbed();
+  void find_disturbed(int constraint);
   Stop take_stop();
   double level_Bps(Constraint& constraint) const;
   void saturate(int constraint, double level_Bps);
   void stop(int flow, double rate_Bps, int limiter);
 
   const Problem* problem_ = nullptr;
-  std::uint64_t visit_ = 0;  // number of the current solve
+  std::uint64_t solve_ = 0;  // number of the current solve
+  std::uint64_t visit_ = 0;  // number of the current filling
   std::vector<Constraint> constraints_;
-  std::vector<Crowd> crowds_;        // per constraint
-  std::vector<Share> shares_;        // per flow
-  std::vector<Pass> passes_;         // per use of each flow: what the Problem says of it, where filling needs it
-  std::vector<int> touched_;         // constraints
-  std::vector<int> unsolved_;        // flows that came since the last solve
-  std::vector<int> solved_;          // flows of the touched components
-  std::size_t component_begin_ = 0;  // in solved_: flows of the component being filled
-  std::vector<int> component_;       // constraints of the component being filled
-  std::vector<Stop> stops_;          // of more than a few a heap, lowest level first
-  bool heap_ = false;                // they are one
+  std::size_t known_ = 0;         // of these, constraints of the problem; the others are kept for their memory
+  std::vector<Share> shares_;     // per flow
+  std::vector<Pass> passes_;      // per use of each flow: what the Problem says of it, where filling needs it
+  std::vector<Binding> binding_;  // a place for each entry of passes_
+  std::vector<int> touched_;      // constraints
+  std::vector<int> unsolved_;     // flows that came since the last solve
+  std::vector<int> solved_;       // flows that were filled
+  std::vector<int> wanted_;       // flows that have to be
+  std::vector<int> filled_;       // flows that are being filled; all others keep their rates
+  std::vector<int> component_;    // constraints of these
+  std::size_t joined_ = 0;        // of these, constraints whose wanted flows are being filled too
+  std::vector<int> disturbed_;    // flows that cannot keep their rates
+  std::vector<Stop> stops_;       // of more than a few a heap, lowest level first
+  bool heap_ = false;             // they are one
   int rising_ = 0;
 };
 
