@@ -55,6 +55,8 @@ class Ways {
   [[nodiscard]] double worst() const {
     return seconds_.empty() ? 0 : *std::max_element(seconds_.begin(), seconds_.end());
   }
+  /// Seconds below which no share can bring the busiest.
+  [[nodiscard]] double others_most() const { return others_most_; }
   void clear() { seconds_ = of_others_; }
 
  private:
@@ -65,6 +67,7 @@ class Ways {
     if (number < 0) {
       number = static_cast<int>(seconds_.size());
       of_others_.push_back(concurrent_.busy_s ? concurrent_.busy_s(link) : 0);
+      others_most_ = std::max(others_most_, of_others_.back());
       seconds_.push_back(of_others_.back());
       per_byte_.push_back(busy_s_(link) * (alike ? 1.0 * orbits_.turns / orbits_.sizes[at(orbit)] : 1));
     }
@@ -78,6 +81,7 @@ class Ways {
   std::unordered_map<int, int> number_of_few_;
   std::vector<std::size_t> ends_{0};
   std::vector<double> seconds_, per_byte_, of_others_;
+  double others_most_ = 0;
 };
 
 /// Links at both ends of a demand's ways: its ports.
@@ -138,7 +142,8 @@ class Equilibrium {
     std::vector<double> best(pairs_.size(), 0);
     load_all();
     double least = worst();
-    for (int round = 1; round <= kRounds && turn(round); ++round) {
+    const auto can_improve = [&] { return least > kHotter * std::max(ports_s_, ways_.others_most()); };
+    for (int round = 1; round <= kRounds && can_improve() && turn(round); ++round) {
       load_all();
       if (kHotter * worst() >= least) continue;
       least = worst();
