@@ -67,10 +67,7 @@ void MaxMin::take_uses(int flow) {
   Pass* pass = passes_.data() + share.first;
   for (const Use& use : activity.uses) {
     const double alone_Bps = problem_->capacity_Bps[at(use.constraint)] / use.weight;
-    if (alone_Bps < share.narrow_Bps || (alone_Bps == share.narrow_Bps && use.constraint < share.narrowest)) {
-      share.narrow_Bps = alone_Bps;
-      share.narrowest = use.constraint;
-    }
+    share.narrow_Bps = std::min(share.narrow_Bps, alone_Bps);
     *pass++ = {use.weight, alone_Bps, use.constraint};
   }
   share.most_Bps = std::min(share.cap_Bps, share.narrow_Bps);
@@ -79,9 +76,10 @@ void MaxMin::take_uses(int flow) {
   int narrow = kNone;
   for (const Pass& use : uses)
     if (narrow == kNone && use.alone_Bps == share.narrow_Bps) narrow = use.constraint;
+  share.narrowest = narrow;
   for (Pass& use : uses)
     if (use.alone_Bps == share.narrow_Bps)
-      narrow = use.constraint;
+      share.narrowest = std::min(share.narrowest, narrow = use.constraint);
     else
       use.narrow = narrow;
 }
@@ -112,7 +110,7 @@ void MaxMin::add(int flow) {
     use.position = static_cast<int>(constraint.members.size());
     constraint.members.push_back({use.weight, flow, static_cast<int>(u)});
     if (constraint.binds) bind(share, static_cast<int>(u));
-    touch(use.constraint);
+    if (!std::exchange(constraint.touched, true)) touched_.push_back(use.constraint);
   }
 }
 
@@ -176,8 +174,9 @@ void MaxMin::bind(Share& share, int use) {
 }
 
 void MaxMin::unbind(Share& share, int use) {
-  const Binding last = binding_[at(share.first + --share.binding)];
   const int bound = passes(share)[at(use)].bound;
+  if (bound == --share.binding) return;
+  const Binding last = binding_[at(share.first + share.binding)];
   binding_[at(share.first + bound)] = last;
   passes(share)[at(last.use)].bound = bound;
 }
@@ -185,7 +184,8 @@ void MaxMin::unbind(Share& share, int use) {
 /// Whether the members together might take all of it, if each took the most and those that come through one narrow
 /// constraint as much as fits through that: where that is less than each takes, the narrow one can be filled itself.
 bool MaxMin::can_fill(int constraint) const {
-  if (constraints_[at(constraint)].members.size() < 2) return false;
+  const std::vector<Member>& members = constraints_[at(constraint)].members;
+  if (members.size() < 2) return false;
   constexpr double kNearly = 0.999;  // source: ours, much more than rounding
   const double nearly_Bps = kNearly * problem_->capacity_Bps[at(constraint)];
   struct Narrow {
@@ -195,7 +195,7 @@ bool MaxMin::can_fill(int constraint) const {
   std::array<Narrow, 4> narrow{};  // source: ours; those behind count each by itself
   std::size_t count = 0;
   double most_Bps = 0;
-  for (const Member& member : constraints_[at(constraint)].members) {
+  for (const Member& member : members) {
     const Share& share = shares_[at(member.flow)];
     const Pass& pass = passes_[at(share.first + member.use)];
     double takes_Bps = member.weight * share.most_Bps;
@@ -230,11 +230,15 @@ void MaxMin::solve_flow(int flow) {
   joined_ = 0;
   join(flow);
   int round = 0;
+  bool all = false;
   do {
     join_wanted(round++ >= kRounds);
     start_filling();
+    all = std::all_of(component_.begin(), component_.end(), [&](int constraint) {
+      return at(constraints_[at(constraint)].rising) == constraints_[at(constraint)].members.size();
+    });
     fill();
-  } while (join_disturbed());
+  } while (!all && join_disturbed());
   for (const int one : filled_)
     if (std::exchange(shares_[at(one)].solve, solve_) != solve_) solved_.push_back(one);
 }
