@@ -239,8 +239,11 @@ void MaxMin::solve_flow(int flow) {
     });
     fill();
   } while (!all && join_disturbed());
-  for (const int one : filled_)
-    if (std::exchange(shares_[at(one)].solve, solve_) != solve_) solved_.push_back(one);
+  for (const int one : filled_) list(one);
+}
+
+void MaxMin::list(int flow) {
+  if (std::exchange(shares_[at(flow)].solve, solve_) != solve_) solved_.push_back(flow);
 }
 
 /// Where no other could hold it up: most flows need no filling.
@@ -250,7 +253,7 @@ void MaxMin::solve_alone(int flow) {
   share.wanted = false;
   share.rate_Bps = only.level_Bps;
   share.limiter = std::max(only.id, kOwnCap);
-  if (std::exchange(share.solve, solve_) != solve_) solved_.push_back(flow);
+  list(flow);
 }
 
 /// By the flow's cap or its narrowest constraint, unless others use that too: then its rate stays below.
@@ -355,12 +358,15 @@ void MaxMin::find_disturbed(int constraint) {
   }
   if (!others) return;
   for (const Member& member : one.members) {
-    const Share& share = shares_[at(member.flow)];
+    Share& share = shares_[at(member.flow)];
     if (share.visit == visit_) continue;
-    const bool was_limited = share.limiter == constraint;
-    if ((was_limited && (!full || share.rate_Bps < (1 - kRounding) * fastest_Bps)) ||
-        share.rate_Bps > (1 + kRounding) * limited_Bps)
+    const bool limits = full && share.rate_Bps >= (1 - kRounding) * fastest_Bps;
+    if ((share.limiter == constraint && !limits) || share.rate_Bps > (1 + kRounding) * limited_Bps)
       disturbed_.push_back(member.flow);
+    else if (limits && constraint < share.limiter) {  // of several the first, as where all are filled
+      share.limiter = constraint;
+      list(member.flow);
+    }
   }
 }
 

@@ -29,7 +29,7 @@ class MaxMin {
   /// Whether nothing was touched since the last solve().
   [[nodiscard]] bool solved() const { return touched_.empty() && unsolved_.empty(); }
   /// Fills anew what was touched since the last call.
-  /// @return  flows whose rates may have changed; those of all others stand. Valid until the next call.
+  /// @return  flows whose rates or limiters may have changed; those of all others stand. Valid until the next call.
   const std::vector<int>& solve();
 
   /// Bytes per second of an active flow; infinite if nothing bounds it.
@@ -114,6 +114,7 @@ class MaxMin {
   void want(int flow);
   void want_limited(int constraint);
   void solve_alone(int flow);
+  void list(int flow);
   void join(int flow);
   void join_wanted(bool all);
   void start_filling();

@@ -114,6 +114,7 @@ TEST_CASE("nine operations on H200 of other hosts", "[paper]") {
                                                                         {"h200-pair/20261127r", 144},
                                                                         {"h200-pair-d/20261128e", 144},
                                                                         {"h200-pair-e/20261129e", 144},
+                                                                        {"h200-pair-f/20261129f", 144},
                                                                         {"h200-four/20261127q", 422}}) {
     CAPTURE(record);
     const auto points =
