@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "calibrate/data/left-out.json"
 SIZES = [("below 64 KiB", 0), ("64 KiB to 4 MiB", 65536), ("from 4 MiB", 4194304)]
 LARGEST = 9007199254740992.0
+FEW = 20  # points of a size, below which those of all sizes say what a doubling of nodes adds
 NINETY_PERCENT = 1.6448536269514722  # of a normal distribution, in standard deviations
 BENCH = [f"calibrate/data/hgx-h200/{occasion}-nccl_ops.json" for occasion in ("20261121a", "20261121e", "20261126b")]
 ALPS = {"kind": "collective", "platform": "alps", "op": "all_reduce", "library": "nccl-2.23"}
@@ -238,8 +239,9 @@ def rows_of_left_out(points, plain=None):
     plain = list(rows)
     for kind in ("left_out.nccl_nodes_doubled", "left_out.mpi_nodes_doubled"):
         for least, end in ends_of_sizes():
-            if some := [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind and least <= p["size_B"] < end]:
-                rows.append(doubling_row(some, kind, plain, least, end))
+            every = [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind]
+            if some := [p for p in every if least <= p["size_B"] < end]:
+                rows.append(doubling_row(some if len(some) >= FEW else every, kind, plain, least, end))
     return rows
 
 

@@ -115,6 +115,10 @@ constexpr double kAnotherStart = 0.1, kAnotherStartOfAll = 0.18, kStartsKnown = 
 // its tails are wide. source: the means of 13 hosts of these records less what starts explain: 0.10 of single_process,
 // 0.14 of process
 constexpr double kAnotherHost = 0.12, kFar = 2;
+// A host of another kind has costs of its own: points scatter so many times more about those of the nearest host, and
+// by more than this. source: ours; about those of hgx-h200 and hgx-h100 points of three other hosts scatter 0.95
+// to 1.21 times as about their own
+constexpr double kOtherShape = 1.5, kLeastScatter = 0.05;
 
 /// A point, its record, and which start of the issuing processes measured it.
 struct Issued {
@@ -364,13 +368,22 @@ class LaunchFit {
     }
     std::vector<std::string> names;
     for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
-    const std::optional<LinearFit> nearest = costs_of_nearest(names);
-    LinearFit found = nearest ? *nearest : fit_costs(rows, names);
-    if (!nearest) count_starts(rows, starts, names, found);
     const double another = subject == "single_process" ? kAnotherStartOfAll : kAnotherStart;
-    const StartSpread spread = spread_of_starts(log_errors(rows, found.value), starts, another);
-    const HostFactor host =
-        nearest ? near_one(spread.mean, spread.of_mean()) : HostFactor{std::exp(spread.mean), spread.of_mean()};
+    const auto spread_of = [&](const std::vector<double>& values) {
+      return spread_of_starts(log_errors(rows, values), starts, another);
+    };
+    LinearFit found = fit_costs(rows, names);
+    StartSpread spread = spread_of(found.value);
+    HostFactor host{std::exp(spread.mean), spread.of_mean()};
+    const std::optional<LinearFit> nearest = costs_of_nearest(names);
+    const StartSpread by_nearest = nearest ? spread_of(nearest->value) : StartSpread{};
+    if (nearest && by_nearest.within <= kOtherShape * spread.within + kLeastScatter) {
+      found = *nearest;
+      spread = by_nearest;
+      host = near_one(spread.mean, spread.of_mean());
+    } else {
+      count_starts(rows, starts, names, found);
+    }
     for (std::size_t k = 0; k < names.size(); ++k)
       context_.set((*costs[k])(subject), found.value[k] * host.factor,
                    std::hypot(found.stderr_[k], host.spread * found.value[k]) * host.factor);

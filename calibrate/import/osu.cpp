@@ -313,9 +313,9 @@ void add_table(const ImportRequest& request, const std::string& path, const OsuT
 
 /// Ranks that commands give their launcher, as such or as those of a node of srun's; nothing: they do not say.
 std::optional<std::int64_t> launched_ranks(const TextFile& file) {
-  static const std::string kEnd = R"([ =]?(\d{1,6})\s.*osu_)", kSrun = R"((?:^|[\s/])srun\s(?:.*?\s)?)";
+  static const std::string kEnd = R"([ =]?(\d{1,6})\s.*osu_)", kSrun = R"((?:^|[\s/])srun\s(?:.*?\s)??)";
   static const Regex ranks(
-      R"((?:^|[\s/])(?:mpirun(?:_rsh)?|mpiexec(?:\.\w+)?|orterun|prterun|srun|aprun|ibrun|flux)\s(?:.*?\s)?)"
+      R"((?:^|[\s/])(?:mpirun(?:_rsh)?|mpiexec(?:\.\w+)?|orterun|prterun|srun|aprun|ibrun|flux)\s(?:.*?\s)??)"
       R"((?:-np|-n|--np|--ntasks))" +
       kEnd);
   static const Regex nodes(kSrun + "(?:-N|-{2}nodes)" + kEnd), on_node(kSrun + "--ntasks-per-node" + kEnd);

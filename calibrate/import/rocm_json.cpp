@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "calibrate/import/text_file.hpp"
@@ -20,6 +21,12 @@ using Table = std::map<std::pair<std::string, std::string>, std::string>;  ///< 
 
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "N/A" : value.dump();
+}
+
+/// Nothing where a type of link is due is no type, and is refused as such.
+std::string cell_of(const std::string& title, const Json& value) {
+  static const std::set<std::string> kTypes{"Link Type between two GPUs", "LINK TYPE TABLE:"};
+  return value.is_null() && kTypes.contains(title) ? "null" : text_of(value);
 }
 
 /// @throws InputError  two GPUs of which it says nothing
@@ -62,7 +69,8 @@ std::string rocm_smi_text(const Json& json, const std::string& path) {
       const Match match = pair.whole(key);
       if (!match) continue;
       const std::string a = "GPU" + match[2], b = "GPU" + match[3];
-      for (const auto& ends : {std::pair(a, b), std::pair(b, a)}) tables[kTitles.at(match[1])][ends] = text_of(value);
+      const std::string& title = kTitles.at(match[1]);
+      for (const auto& ends : {std::pair(a, b), std::pair(b, a)}) tables[title][ends] = cell_of(title, value);
       gpus = std::max({gpus, whole_number(match[2]).value_or(0) + 1, whole_number(match[3]).value_or(0) + 1});
     }
   }
@@ -110,7 +118,7 @@ std::string amd_smi_text(const Json& gpus, const std::string& path) {
       if (!link.is_object() || !link.contains("bdf")) throw InputError(path, pointer, "holds a link without bdf");
       for (const auto& [key, title, self] : kTables)
         if (const std::string far = text_of(link["bdf"]); link.contains(key) && far != own)
-          tables[title][{own, far}] = text_of(link[key]);
+          tables[title][{own, far}] = cell_of(title, link[key]);
     }
   }
   for (const auto& [key, title, self] : kTables) text += table_text(path, title, names, tables[title], self);

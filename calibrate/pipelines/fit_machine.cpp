@@ -393,12 +393,14 @@ void add_missing(const Calibration& nearest, Calibration& calibration) {
 }
 
 /// Machines that the rest is inherited from, then the host that forecasts fall back to.
-std::vector<Calibration> nearest_hosts(const catalogue::MachineFiles& files, const Topology& topology,
-                                       const std::optional<Nearest>& nearest,
+std::vector<Calibration> nearest_hosts(const catalogue::Catalogue& catalogue, const MachineFit& machine,
+                                       const Topology& topology, const std::optional<Nearest>& nearest,
                                        const std::vector<Calibration>& inherited) {
+  if (machine.inherit == std::vector<std::string>{"none"}) return {};
   std::vector<Calibration> hosts = nearest ? nearest->machines : inherited;
   const std::string& measured = launch::measured_host();
-  if (topology.name != measured) hosts.push_back(read_calibration(files.calibration(measured)));
+  if (topology.name != measured && catalogue.has_platform(measured))
+    hosts.push_back(read_calibration(catalogue::MachineFiles(catalogue.data_dir()).calibration(measured)));
   return hosts;
 }
 
@@ -417,7 +419,8 @@ fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& ma
       request.inherited.push_back(machine.unmeasured ? one : part_of(nearest->parameters, one));
   for (const std::string& id : machine.inherit)
     if (id != "nearest" && id != "none") request.inherited.push_back(read_calibration(files.calibration(id)));
-  if (!request.launches.empty()) request.nearest_hosts = nearest_hosts(files, topology, nearest, request.inherited);
+  if (!request.launches.empty())
+    request.nearest_hosts = nearest_hosts(catalogue, machine, topology, nearest, request.inherited);
   for (const std::string& id : machine.inherit_library)
     request.library_lenders.push_back(read_calibration(files.calibration(id)));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),

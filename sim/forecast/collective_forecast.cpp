@@ -116,7 +116,7 @@ uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run, 
   const Calibration& calibration = job.node().calibration();
   uncertainty::Terms terms(calibration, run.own_s());
   terms.add(parts_of(job, run, waited_s));
-  const uncertainty::Kind kind{false, job.communicator.nodes, job.op_name};
+  const uncertainty::Kind kind = misfit_kind(job, false);
   terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
             uncertainty::misfit_source(calibration, kind));
   if (memory_unknown(job)) terms.add(term::kHostPath, kHostMemoryError);

@@ -147,12 +147,24 @@ std::string transport_refusal(const CollectiveJob& job) {
   return "";
 }
 
+uncertainty::Kind misfit_kind(const CollectiveJob& job, bool messages) {
+  const std::string& library = job.communicator.library;
+  const std::string from = library_family(library) + ".", version = "@" + library_version_name(library) + ".";
+  const auto& parameters = job.node().calibration().parameters;
+  const bool fitted =
+      job.communicator.nodes > 1 && std::any_of(parameters.lower_bound(from), parameters.end(), [&](const auto& one) {
+        const auto& [name, parameter] = one;
+        return parameter.provenance == "fitted" && name.starts_with(from) && name.find(version) != std::string::npos;
+      });
+  return {messages, job.communicator.nodes, fitted ? std::string_view(job.op_name) : std::string_view()};
+}
+
 uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run, double waited_s,
                                    std::set<std::string>& warnings) {
   const ScheduledRun& rounds = *run.scheduled;
   const Calibration& calibration = job.node().calibration();
   const double time_s = run.time_s();
-  const uncertainty::Kind kind{true, job.communicator.nodes, job.op_name};
+  const uncertainty::Kind kind = misfit_kind(job, true);
   uncertainty::Terms terms(calibration, time_s);
   terms.add(term::kMisfit, uncertainty::misfit_of(calibration, kind, job.size_B),
             uncertainty::misfit_source(calibration, kind));

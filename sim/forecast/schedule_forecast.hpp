@@ -9,6 +9,9 @@
 
 namespace linkcast::collective {
 
+/// Kind of a job for its misfit: its operation counts as fitted only if collectives of its library were.
+uncertainty::Kind misfit_kind(const CollectiveJob& job, bool messages);
+
 /// Why no schedule of messages can take the job's transport between nodes; empty where it can, or names none.
 std::string transport_refusal(const CollectiveJob& job);
 

@@ -9,9 +9,9 @@
 namespace linkcast::activities {
 namespace {
 
-// A byte stored to another GPU takes so much of a PCIe cable's limit for kernels in both directions, which is that of
-// stores and loads of host memory. source: two L40S, from 16 MiB on 19.1 to 20.1 GB/s in each direction
-// (calibrate/data/l40s), where 16.8 are half of that limit; other boxes of PCIe 4 up to 26
+// A byte stored to another GPU takes so much of a PCIe cable's limits for both directions, which are those of stores
+// and loads of host memory, where that of kernels is known. source: two L40S, from 16 MiB on 19.1 to 20.1 GB/s in each
+// direction (calibrate/data/l40s), where 16.8 are half of that limit; other boxes of PCIe 4 up to 26
 constexpr double kStoresBothWays = 0.8;
 
 /// Of a round of a closed ring of k steps one part is sent alone, one received alone and k - 1 cross both ways:
@@ -124,9 +124,10 @@ std::vector<Use> kernel_uses(const ProblemBuilder& builder, const HopLinks& link
   const Platform& platform = builder.platform();
   std::vector<Use> uses = builder.uses(links.all, MoveBy::kSm);
   for (const int link : links.peers) {
-    const int both = platform.kernel_duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
+    const int cable = platform.links()[static_cast<std::size_t>(link)].cable, both = platform.kernel_duplex_of(cable);
+    if (both < 0) continue;
     for (Use& use : uses)
-      if (use.constraint == both) use.weight -= 1 - kStoresBothWays;
+      if (use.constraint == both || use.constraint == platform.duplex_of(cable)) use.weight -= 1 - kStoresBothWays;
   }
   for (Use& use : uses) {
     const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];

@@ -138,9 +138,9 @@ std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, MoveBy by, 
     add(link, 1);
     if (requests > 0) add(link ^ 1, requests);
     const int cable = platform_->links()[at(link)].cable;
-    const int kernels = platform_->kernel_duplex_of(cable);  // where it is known, the limit of copies is not theirs
-    const int both = by == MoveBy::kSm && kernels >= 0 ? kernels : platform_->duplex_of(cable);
-    if (both >= 0) add(both, 1 + requests);
+    if (platform_->duplex_of(cable) >= 0) add(platform_->duplex_of(cable), 1 + requests);
+    if (by == MoveBy::kSm && platform_->kernel_duplex_of(cable) >= 0)
+      add(platform_->kernel_duplex_of(cable), 1 + requests);
   }
   return uses;
 }

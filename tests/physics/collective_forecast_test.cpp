@@ -370,6 +370,21 @@ TEST_CASE("how sure a forecast is: what parts left out are off by is no part of 
   CHECK_THAT(misfit({false, 32, "all_reduce"}, 4 * MiB), WithinRel(std::hypot(0.3, 2 * 0.05), kExact));
 }
 
+TEST_CASE("a library of which nothing was fitted is no surer than the one that was", "[physics]") {
+  const auto width = [](const char* library) {
+    const Json answer = ask({{"platform", "abci-a100"},
+                             {"kind", "collective"},
+                             {"op", "all_reduce"},
+                             {"nodes", 8},
+                             {"gpus_per_node", 8},
+                             {"size_B", 67108864},
+                             {"library", library}});
+    return answer["time_high_s"].get<double>() / answer["time_s"].get<double>();
+  };
+  CHECK(width("mpi-cray") > width("mpi-openmpi"));
+  CHECK(width("nccl-2.27") > width("nccl-2.8"));
+}
+
 TEST_CASE("forecast beside others: who they are, and how much wider it is", "[physics][made]") {
   const TableLibrary library;
   const Cluster &lone = catalogue().machine("alps")->lone_node(), &alps = catalogue().machine("alps")->cluster();

@@ -77,6 +77,14 @@ TEST_CASE("rocm-smi and amd-smi: JSON gives what the text gives", "[unit][import
     CHECK(read(".json") == read(".txt"));
     CHECK(read(".json")["cables"].size() > 3);
   }
+  for (const auto& [file, kind, null] :
+       {std::tuple("rocm-topo.json", "(Topology) Link type between DRM devices 0 and 1\": \"XGMI\"",
+                   "(Topology) Link type between DRM devices 0 and 1\": null"),
+        std::tuple("amd-smi-topology.json", "\"XGMI\"", "null")}) {
+    const Changed lost(file, {{kind, null}});
+    CHECK(error_of_import("rocm-topo", {lost.path()}, {{"gpu", "MI300X"}}).find("'null' is neither XGMI nor PCIE") !=
+          std::string::npos);
+  }
   const Changed cut("amd-smi-topology.json", {{"\"bdf\": \"0000:2f:00.0\", \"weight\"", "\"weight\""}});
   CHECK(error_of_import("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}}).find("/0/links: holds a link without bdf") !=
         std::string::npos);

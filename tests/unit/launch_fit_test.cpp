@@ -156,6 +156,22 @@ TEST_CASE("costs of a host lie between its own and those of the nearest host", "
   CHECK(std::log(with_nearest(4)) / std::log(4) < 0.12);
 }
 
+TEST_CASE("a host whose costs are of another kind keeps them", "[unit][fit]") {
+  Calibration nearest;  // whose sends are nearly free, where this host's are a tenth of a call
+  for (const auto& [name, value] : std::map<std::string, double>{{"call_s", 3 * kCall}, {"send_s", kSend / 100}})
+    nearest.parameters["launch.process." + name] = {value, 0, "s", "fitted"};
+  LaunchRecord record;
+  for (const int sends : {1, 2, 4, 8, 16, 32})
+    record.points.push_back(point("process", "sendrecv", 2, sends, 1, 3 * kCall + (sends - 1) * kSend));
+  fit::FitContext context;
+  fit::fit_launches(context, {record}, {nearest});
+  CHECK_THAT(context.found.at("launch.process.send_s").value, WithinRel(kSend, 1e-6));
+  nearest.parameters["launch.process.call_s"].value = nearest.parameters["launch.process.send_s"].value = 0;
+  fit::FitContext free;
+  fit::fit_launches(free, {record}, {nearest});
+  CHECK_THAT(free.found.at("launch.process.call_s").value, WithinRel(3 * kCall, 1e-6));
+}
+
 TEST_CASE("no cost of a host is below 0: the others follow", "[unit][fit]") {
   LaunchRecord record;
   for (const int communicators : {1, 2, 4})

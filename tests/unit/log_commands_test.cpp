@@ -159,13 +159,15 @@ TEST_CASE("osu: ranks of the command line are those of the options", "[unit][imp
   const auto with = [](const std::string& command) {
     return error_after("osu", "osu-allreduce.txt", "mpirun -np 8", command, {{"gpus", "8"}});
   };
-  for (const char* right :
-       {"nice -n 10 mpirun -np 8", "mpirun -np 8 nice -n 10", "mpirun nice -n 10 -x A=1", "ionice -c 2 -n 4 srun -n 8",
-        "nice -5 /usr/bin/mpiexec.hydra -n 8", "watch -n 2", "numactl -N 0 mpirun --np=8"}) {
+  for (const char* right : {"nice -n 10 mpirun -np 8", "mpirun -np 8 nice -n 10", "mpirun nice -n 10 -x A=1",
+                            "ionice -c 2 -n 4 srun -n 8", "nice -5 /usr/bin/mpiexec.hydra -n 8", "watch -n 2",
+                            "numactl -N 0 mpirun --np=8", "mpirun -np 8 numactl -n 1", "mpirun -np 8 chrt -n 1"}) {
     INFO(right);
     CHECK(with(right) == "none");
   }
   CHECK(with("srun -N 2 --ntasks-per-node=4") == "none");
+  CHECK(with("srun -N 2 --ntasks-per-node 4 numactl -N 0") == "none");
+  CHECK(with("mpirun -np 16 numactl -n 8").find("16 in the command line") != std::string::npos);
   for (const char* sixteen : {"srun -N 2 --ntasks-per-node=8", "srun --ntasks-per-node 8 -N2", "srun -n16"})
     CHECK(with(sixteen).find("16 in the command line") != std::string::npos);
   CHECK(with("nice -n 8 mpirun -np 10").find("10 in the command line") != std::string::npos);
