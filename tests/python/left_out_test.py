@@ -31,10 +31,14 @@ class Rows(unittest.TestCase):
     def test_doublings_have_a_row_a_size_and_the_kind_s_row_besides_where_nothing_was_fitted(self) -> None:
         plain = [off_by(0.2, False)]
         for fitted, besides in ((True, 0), (False, sigma(left_out.rows_of_left_out(plain), "left_out.nccl_network"))):
-            rows = left_out.rows_of_left_out(plain + [off_by(0.9, fitted, 2), off_by(0.1, True, 2, 8 * MIB)])
+            rows = left_out.rows_of_left_out(plain + left_out.FEW * [off_by(0.9, fitted, 2), off_by(0.1, True, 2, 8 * MIB)])
             expected = math.sqrt((0.9 / NINETY_PERCENT) ** 2 - besides**2) / 2
             self.assertAlmostEqual(sigma(rows, "left_out.nccl_nodes_doubled"), expected, delta=1e-3)
             self.assertAlmostEqual(sigma(rows, "left_out.nccl_nodes_doubled", 8 * MIB), 0.05 / NINETY_PERCENT, delta=1e-3)
+
+    def test_a_size_of_few_points_has_the_row_of_all(self) -> None:
+        rows = left_out.rows_of_left_out(left_out.FEW * [off_by(0.9, True, 2)] + [off_by(0.1, True, 2, 8 * MIB)])
+        self.assertEqual(sigma(rows, "left_out.nccl_nodes_doubled", 8 * MIB), sigma(rows, "left_out.nccl_nodes_doubled"))
 
     def test_points_have_the_rows_that_their_forecasts_have(self) -> None:
         rows = [{"transport": f"left_out.{kind}", "from_B": 0, "to_B": 8 * MIB, "sigma_log": one}
