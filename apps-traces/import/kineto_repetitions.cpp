@@ -109,41 +109,44 @@ void Repetitions::look_at(const RankRecording& rank) {
     if (work.step != step) before.clear();
     step = work.step;
     const Key key{work.shape, before[work.shape]++};
-    const double beside = shares[w];
     keys_.back().push_back(key);
-    beside_.back().push_back(beside);
+    beside_.back().push_back(shares[w]);
     Seen& seen = seen_[key];
     if (w > 0) {  // what the CPU did before the first was not recorded
       seen.host_s.push_back(host_s[w]);
       seen.recording_s.push_back(cost_.of(work.recorded));
     }
     if (work.communicates || !work.copy.empty()) continue;
-    if (beside < kTouch) seen.alone_s.push_back(work.end_s - work.start_s);
-    if (beside > 1 - kTouch) seen.beside_s.push_back(work.end_s - work.start_s);
+    if (shares[w] < kTouch) seen.alone_s.push_back(work.end_s - work.start_s);
+    if (shares[w] > 1 - kTouch) seen.beside_s.push_back(work.end_s - work.start_s);
   }
 }
 
 void Repetitions::fit() {
   double alone_s = 0, beside_s = 0;
-  for (const auto& [key, seen] : seen_) {
+  for (auto& [key, seen] : seen_) {
+    seen.median_host_s = median(seen.host_s);
+    seen.mean_host_s = seen.host_s.empty() ? 0 : mean(seen.host_s);
+    seen.median_recording_s = median(seen.recording_s);
     if (!seen.both_ways()) continue;
-    alone_s += mean(seen.alone_s);
-    beside_s += mean(seen.beside_s);
+    const double one_alone_s = mean(seen.alone_s), one_beside_s = mean(seen.beside_s);
+    seen.slowdown = std::max(1.0, one_beside_s / one_alone_s);
+    alone_s += one_alone_s;
+    beside_s += one_beside_s;
     ++kernels_;
   }
   if (alone_s > 0) slowdown_ = std::max(1.0, beside_s / alone_s);
 }
 
 PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen, double most_host_s) const {
-  PureWork pure{work.end_s - work.start_s, std::nullopt, std::min(median(seen.host_s), most_host_s)};
+  PureWork pure{work.end_s - work.start_s, std::nullopt, std::min(seen.median_host_s, most_host_s)};
   if (!cost_.none()) {
-    const double mean_s = seen.host_s.empty() ? 0 : mean(seen.host_s);
-    const double recorded_s = std::max(pure.host_s, std::min(mean_s, most_host_s));
-    pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
+    const double recorded_s = std::max(pure.host_s, std::min(seen.mean_host_s, most_host_s));
+    pure.host_s -= std::min(pure.host_s, seen.median_recording_s);
     pure.recording_s = recorded_s - pure.host_s;
   }
   if (work.communicates) return pure;
-  if (seen.both_ways()) pure.slowdown = std::max(1.0, mean(seen.beside_s) / mean(seen.alone_s));
+  pure.slowdown = seen.slowdown;
   // what passed beside a collective was done at 1 / slow-down of the speed
   if (beside >= kTouch) pure.time_s *= 1 - beside * (1 - 1 / pure.slowdown.value_or(slowdown_));
   return pure;

@@ -42,6 +42,8 @@ class Repetitions {
   using Key = std::pair<std::string, int>;
   struct Seen {
     std::vector<double> alone_s{}, beside_s{}, host_s{}, recording_s{};
+    double median_host_s = 0, mean_host_s = 0, median_recording_s = 0;  ///< by fit()
+    std::optional<double> slowdown{};                                   ///< by fit(), of what was seen both ways
     [[nodiscard]] bool both_ways() const { return !alone_s.empty() && !beside_s.empty(); }
   };
   void look_at(const RankRecording& rank);

@@ -238,8 +238,8 @@ def rows_of_left_out(points, plain=None):
     rows = list(plain or rows_of(plain_points(points), "collectives"))
     plain = list(rows)
     for kind in ("left_out.nccl_nodes_doubled", "left_out.mpi_nodes_doubled"):
+        every = [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind]
         for least, end in ends_of_sizes():
-            every = [p for p in points if p["doublings"] > 0 and nodes_kind(p) == kind]
             if some := [p for p in every if least <= p["size_B"] < end]:
                 rows.append(doubling_row(some if len(some) >= FEW else every, kind, plain, least, end))
     return rows

@@ -387,9 +387,7 @@ FitResult fit_parameters(const FitRequest& request) {
   }
   for (const Measurement& m : request.measurements) c.from.push_back({request.relative(m.path), m.sha256});
   for (const LaunchRecord& launch : request.launches) c.from.push_back({request.relative(launch.path), launch.sha256});
-  const std::vector<Calibration> none;
-  for (const auto* lenders :
-       {&request.inherited, &request.library_lenders, request.launches.empty() ? &none : &request.nearest_hosts})
+  for (const auto* lenders : {&request.inherited, &request.library_lenders, &request.nearest_hosts})
     for (const Calibration& lender : *lenders)
       if (std::none_of(c.from.begin(), c.from.end(),
                        [&](const SourceFile& file) { return file.sha256 == lender.sha256; }))

@@ -29,7 +29,7 @@ struct FitRequest {
   std::vector<Calibration> inherited;                 ///< best first
   std::vector<Calibration> library_lenders{};         ///< lend what only collectives show; best first
   std::vector<Lender> library_machines{};             ///< of the same; may be left out
-  std::vector<Calibration> nearest_hosts{};           ///< for what calls cost the host; best first
+  std::vector<Calibration> nearest_hosts{};           ///< of launches, where there are any; best first
   std::vector<Lender> lenders{};                      ///< of the same; may be left out unless nothing was measured
   double l2_B = 0;                                    ///< of one of its GPUs; 0: not known
   int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors

@@ -107,8 +107,8 @@ namespace {
 constexpr double kHostBound_B = 65536;
 
 // Spread of ln(cost) from one start of the issuing processes to the next, and how many starts that weighs as: more than
-// a record has, less than what told it. One thread that issues for all GPUs is slow or fast by its start, whatever the
-// host. source: what starts of eight hosts differ by within each, up to 28 Nov 2026 (calibrate/data, launch and
+// a record has, less than what measured it. One thread that issues for all GPUs is slow or fast by its start, whatever
+// the host. source: what starts of eight hosts differ by within each, up to 28 Nov 2026 (calibrate/data, launch and
 // launch_ops): 0.18 of single_process, 0.10 of process, 16 degrees of freedom
 constexpr double kAnotherStart = 0.1, kAnotherStartOfAll = 0.18, kStartsKnown = 5;
 // Spread of ln(cost) between hosts of one kind, and how many of these spreads away a host is of another kind, so that

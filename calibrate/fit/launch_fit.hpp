@@ -22,7 +22,8 @@ void fit_recording(FitContext& context, const std::vector<LaunchRecord>& launche
 ///   synchronise     call: from the end of the work to the return of the wait
 /// from the medians of the host's part of calls at rest, of PyTorch's small ones in a row too; sigma is the spread of
 /// ln(median / model) over all points, so that it holds what the sizes, operations and spells of the host differ by.
-/// Where another host fitted a subject, all costs are as many times its: one host alone tells them badly apart.
+/// Where another host fitted a subject, all costs are as many times its, since one record hardly tells them apart,
+/// unless the points say that their proportions are others.
 /// @param hosts  others, best first
 void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches,
                   const std::vector<Calibration>& hosts);

@@ -78,10 +78,12 @@ void MaxMin::take_uses(int flow) {
     if (narrow == kNone && use.alone_Bps == share.narrow_Bps) narrow = use.constraint;
   share.narrowest = narrow;
   for (Pass& use : uses)
-    if (use.alone_Bps == share.narrow_Bps)
-      share.narrowest = std::min(share.narrowest, narrow = use.constraint);
-    else
+    if (use.alone_Bps == share.narrow_Bps) {
+      narrow = use.constraint;
+      share.narrowest = std::min(share.narrowest, narrow);
+    } else {
       use.narrow = narrow;
+    }
 }
 
 void MaxMin::renew(int flow) {
@@ -110,7 +112,7 @@ void MaxMin::add(int flow) {
     use.position = static_cast<int>(constraint.members.size());
     constraint.members.push_back({use.weight, flow, static_cast<int>(u)});
     if (constraint.binds) bind(share, static_cast<int>(u));
-    if (!std::exchange(constraint.touched, true)) touched_.push_back(use.constraint);
+    touch(use.constraint);
   }
 }
 

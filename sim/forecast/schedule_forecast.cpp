@@ -148,14 +148,14 @@ std::string transport_refusal(const CollectiveJob& job) {
 }
 
 uncertainty::Kind misfit_kind(const CollectiveJob& job, bool messages) {
+  if (job.one_node()) return {messages};
   const std::string& library = job.communicator.library;
   const std::string from = library_family(library) + ".", version = "@" + library_version_name(library) + ".";
   const auto& parameters = job.node().calibration().parameters;
-  const bool fitted =
-      job.communicator.nodes > 1 && std::any_of(parameters.lower_bound(from), parameters.end(), [&](const auto& one) {
-        const auto& [name, parameter] = one;
-        return parameter.provenance == "fitted" && name.starts_with(from) && name.find(version) != std::string::npos;
-      });
+  const bool fitted = std::any_of(parameters.lower_bound(from), parameters.end(), [&](const auto& one) {
+    const auto& [name, parameter] = one;
+    return parameter.provenance == "fitted" && name.starts_with(from) && name.find(version) != std::string::npos;
+  });
   return {messages, job.communicator.nodes, fitted ? std::string_view(job.op_name) : std::string_view()};
 }
 

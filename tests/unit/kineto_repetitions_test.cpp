@@ -1,6 +1,9 @@
 // The same work of all steps seen together: what passed during a collective, by hand.
 #include "apps-traces/import/kineto_repetitions.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "sim/base/limits.hpp"
 #include "tests/support/catch.hpp"
 
@@ -42,12 +45,15 @@ TEST_CASE("kineto: four times as much work takes four times as long to read", "[
     kineto::RankRecording rank;
     for (int i = 0; i < count; ++i) rank.work.push_back(work_at(i, i + 0.9, i / 100, i % 2 == 1));
     for (int i = 1; i < count / 100; ++i) rank.pauses.emplace_back(100 * i - 0.05, 100 * i);
-    const double start_s = work::thread_time_s();
-    const kineto::Repetitions seen({rank}, {});
-    return work::thread_time_s() - start_s;
+    double least_s = std::numeric_limits<double>::infinity();  // others take the cache and the clock at times
+    for (int run = 0; run < 7; ++run) {
+      const double start_s = work::thread_time_s();
+      const kineto::Repetitions seen({rank}, {});
+      least_s = std::min(least_s, work::thread_time_s() - start_s);
+    }
+    return least_s;
   };
   constexpr int kFew = 20000;
-  time_s(kFew);                                // memory grows
   CHECK(time_s(4 * kFew) < 9 * time_s(kFew));  // between linear, 4, and quadratic, 16
 }
 
